@@ -1,0 +1,234 @@
+"""The verdict of a run by its failure rates, as far as counts alone go."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hypotheses.observation import Counts, Observation, pooled
+from hypotheses.rates import (
+    clean_trials_needed,
+    difference_text,
+    fisher,
+    newcombe,
+    p_text,
+    rate_text,
+    separated,
+    share_text,
+    trials_to_settle,
+    wilson,
+)
+from hypotheses.verdict import Effect, Expect, Qualifier, Verdict, Word, ineffective, unproven
+
+CENSORED_LIMIT = 0.20
+"""Above this share of censored trials a verdict says so."""
+
+
+@dataclass(frozen=True)
+class _Arms:
+    """Both sides of a rate comparison, pooled, each with the number of its restarts."""
+
+    treatment: Counts
+    control: Counts
+    restarts: int
+    control_restarts: int
+    against: str
+
+    @property
+    def four(self) -> tuple[int, int, int, int]:
+        return self.treatment.fail, self.treatment.n, self.control.fail, self.control.n
+
+    @property
+    def dropped(self) -> bool:
+        return self.treatment.fail * self.control.n < self.control.fail * self.treatment.n
+
+
+def judge_rate(
+    treatment: Sequence[Observation],
+    control: Sequence[Observation],
+    *,
+    expect: Expect,
+    effect: Effect,
+    against: str,
+    accepted: frozenset[str] = frozenset(),
+) -> Verdict:
+    """The verdict by failure rates: `treatment` against `control`, which is called `against`.
+
+    `accepted` names the conditions that may differ. Counts alone are never more than
+    *inconclusive, leading*, however many restarts they come from.
+    """
+    arms = _Arms(
+        pooled(treatment), pooled(control), _restarts(treatment), _restarts(control), against
+    )
+    verdict = (
+        _invalid_rate(treatment, control, effect, accepted)
+        or _refused_rate(arms, expect)
+        or _compared(arms, expect, effect)
+    )
+    reasons = (*verdict.reasons, *_censored_reasons(arms))
+    return replace(verdict, reasons=reasons, numbers=_rate_numbers(arms))
+
+
+def differences(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[str, ...]:
+    """The conditions that differ, by name: "concurrency 60 against 40"."""
+    missing = "not recorded"
+    return tuple(
+        f"{name} {left.get(name, missing)} against {right.get(name, missing)}"
+        for name in sorted(left.keys() | right.keys())
+        if left.get(name) != right.get(name)
+    )
+
+
+def _invalid_rate(
+    treatment: Sequence[Observation],
+    control: Sequence[Observation],
+    effect: Effect,
+    accepted: frozenset[str],
+) -> Verdict | None:
+    apart = _arm_differences(treatment, control, accepted)
+    if effect is Effect.NOT_EFFECTIVE or not apart:
+        return ineffective(effect)
+    return Verdict(
+        Word.INVALID,
+        Qualifier.NOT_COMPARABLE,
+        apart,
+        still_needed="both sides again under the same conditions",
+    )
+
+
+def _arm_differences(
+    treatment: Sequence[Observation], control: Sequence[Observation], accepted: frozenset[str]
+) -> tuple[str, ...]:
+    lefts, rights = _distinct(treatment, accepted), _distinct(control, accepted)
+    found = (one for left in lefts for right in rights for one in differences(left, right))
+    return tuple(dict.fromkeys(found))
+
+
+def _distinct(side: Sequence[Observation], accepted: frozenset[str]) -> list[dict[str, str]]:
+    """The different sets of conditions on one side, without the accepted ones."""
+    kept = [{k: v for k, v in one.conditions.items() if k not in accepted} for one in side]
+    return list({frozenset(one.items()): one for one in kept}.values())
+
+
+def _refused_rate(arms: _Arms, expect: Expect) -> Verdict | None:
+    """What stands before any comparison: no control, no trials, nothing that could vanish."""
+    if arms.control_restarts == 0:
+        return Verdict(
+            Word.INCONCLUSIVE,
+            Qualifier.NO_CONTROL,
+            (f"there are no trials of {arms.against} to compare with",),
+            still_needed=f"trials of {arms.against} under the same conditions",
+        )
+    if arms.treatment.n == 0 or arms.control.n == 0:
+        empty = "the treatment" if arms.treatment.n == 0 else arms.against
+        return Verdict(
+            Word.INCONCLUSIVE,
+            Qualifier.NO_TRIALS,
+            (f"no trial of {empty} ended as a pass or a failure",),
+            still_needed=f"trials of {empty} that run to their end",
+        )
+    if expect is Expect.DROP and arms.control.fail == 0:
+        return _reproduce_first(arms)
+    return None
+
+
+def _reproduce_first(arms: _Arms) -> Verdict:
+    bound = wilson(0, arms.control.n).high
+    return Verdict(
+        Word.INCONCLUSIVE,
+        Qualifier.REPRODUCE_FIRST,
+        (
+            f"{arms.against} {rate_text(arms.control)}: it did not fail, so nothing could vanish",
+            f"treatment {rate_text(arms.treatment)}",
+        ),
+        still_needed=(
+            f"failures in {arms.against} first; then, to show a rate of {share_text(bound)} gone,"
+            f" {clean_trials_needed(bound)} clean trials, and more for a lower rate"
+        ),
+    )
+
+
+def _compared(arms: _Arms, expect: Expect, effect: Effect) -> Verdict:
+    qualifier = _direction(arms, expect) if separated(*arms.four) else ""
+    reasons = (
+        f"treatment {rate_text(arms.treatment)}; {arms.against} {rate_text(arms.control)}",
+        f"difference {difference_text(arms.treatment, arms.control)},"
+        f" Fisher {p_text(fisher(*arms.four))}",
+    )
+    luck = (_restarts_reason(arms),) if qualifier == Qualifier.LEADING else ()
+    needed = _again(arms) if qualifier else _still_needed(arms, expect)
+    verdict = Verdict(Word.INCONCLUSIVE, qualifier, (*reasons, *luck), still_needed=needed)
+    return unproven(verdict) if effect is Effect.UNPROVEN else verdict
+
+
+def _direction(arms: _Arms, expect: Expect) -> str:
+    """The qualifier of separated counts."""
+    if expect is Expect.SAME:
+        return Qualifier.DIFFERS
+    if arms.dropped == (expect is Expect.DROP):
+        return Qualifier.LEADING
+    return Qualifier.LOWER if arms.dropped else Qualifier.WORSE
+
+
+def _restarts_reason(arms: _Arms) -> str:
+    if arms.restarts == arms.control_restarts == 1:
+        return "one restart a side: restarts share their luck, so this is at most leading"
+    return (
+        f"restarts: {arms.restarts} against {arms.control_restarts};"
+        " trials of one restart share its luck, so counts alone are at most leading"
+    )
+
+
+def _again(arms: _Arms) -> str:
+    return f"the same on fresh restarts, alternating with {arms.against}"
+
+
+def _still_needed(arms: _Arms, expect: Expect) -> str:
+    """What would settle counts that are not separated."""
+    trials = trials_to_settle(*arms.four)
+    if trials is None or expect is Expect.SAME:
+        interval = newcombe(*arms.four)
+        apart = share_text(max(-interval.low, interval.high)).rstrip("%")
+        needed = f"the rates may still differ by up to {apart} points"
+    else:
+        needed = (
+            f"about {trials} trials an arm would settle it four times in five"
+            " if these rates are true"
+        )
+    return f"{needed}; more restarts tell more than more trials"
+
+
+def _censored_reasons(arms: _Arms) -> tuple[str, ...]:
+    sides = (("the treatment", arms.treatment), (arms.against, arms.control))
+    return tuple(
+        f"{counts.censored} of {counts.total} trials of {name} were cut short:"
+        f" more than {CENSORED_LIMIT:.0%}"
+        for name, counts in sides
+        if counts.censored > CENSORED_LIMIT * counts.total
+    )
+
+
+def _rate_numbers(arms: _Arms) -> dict[str, float | int | str]:
+    treatment, control = arms.treatment, arms.control
+    rate, control_rate = (wilson(one.fail, one.n) for one in (treatment, control))
+    difference = newcombe(*arms.four)
+    return {
+        "fail": treatment.fail,
+        "n": treatment.n,
+        "censored": treatment.censored,
+        "restarts": arms.restarts,
+        "rate_low": rate.low,
+        "rate_high": rate.high,
+        "against": arms.against,
+        "control_fail": control.fail,
+        "control_n": control.n,
+        "control_censored": control.censored,
+        "control_restarts": arms.control_restarts,
+        "control_rate_low": control_rate.low,
+        "control_rate_high": control_rate.high,
+        "difference_low": difference.low,
+        "difference_high": difference.high,
+        "fisher_p": fisher(*arms.four),
+    }
+
+
+def _restarts(side: Sequence[Observation]) -> int:
+    return len({one.restart for one in side})

@@ -1,0 +1,33 @@
+"""A hypothesis: a falsifiable claim about the cause of the symptom."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Standing(StrEnum):
+    """Where a hypothesis stands after all its runs."""
+
+    OPEN = "open"
+    LEADING = "leading"
+    SUPPORTED = "supported"
+    REFUTED = "refuted"
+    CONFIRMED = "confirmed"
+    ABANDONED = "abandoned"
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A claim, why it would be so, and what would follow from it.
+
+    `prior` is the operator's weight in (0, 1), before any evidence; None where none was given.
+    """
+
+    slug: str
+    claim: str
+    mechanism: str = ""
+    prior: float | None = None
+    predicts_if_true: str = ""
+    predicts_if_false: str = ""
+    assumptions: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    standing: Standing = Standing.OPEN

@@ -1,0 +1,79 @@
+"""Trials, their counts, and the observation that holds them under its conditions."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Result(StrEnum):
+    """What a trial says: the failure showed, it did not, or it could not have shown yet."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    CENSORED = "censored"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One unit that can fail. `keys` join it to log lines; `seconds` is its duration."""
+
+    outcome: str
+    result: Result
+    ident: str | None = None
+    keys: tuple[str, ...] = ()
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many trials failed, passed and were censored; censored ones count neither way."""
+
+    fail: int = 0
+    passed: int = 0
+    censored: int = 0
+
+    @property
+    def n(self) -> int:
+        """Trials that count: failed and passed."""
+        return self.fail + self.passed
+
+    @property
+    def total(self) -> int:
+        return self.n + self.censored
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.fail + other.fail, self.passed + other.passed, self.censored + other.censored
+        )
+
+    def __str__(self) -> str:
+        return f"{self.fail}/{self.n}"
+
+
+def count(trials: Iterable[Trial]) -> Counts:
+    """The counts of `trials`."""
+    tally = {Result.FAIL: 0, Result.PASS: 0, Result.CENSORED: 0}
+    for trial in trials:
+        tally[trial.result] += 1
+    return Counts(tally[Result.FAIL], tally[Result.PASS], tally[Result.CENSORED])
+
+
+def pooled(observations: Iterable["Observation"]) -> Counts:
+    """The counts of several observations together."""
+    return sum((one.counts for one in observations), Counts())
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The trials of one reproducer execution in one boot.
+
+    `restart` names the restart cycle (the cluster) it belongs to; `conditions` maps the name
+    of each recorded condition to its value, as text.
+    """
+
+    counts: Counts
+    restart: str
+    run: str = ""
+    playbook: str = ""
+    arm: str = ""
+    conditions: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Action: the playbook language, plans, hosts, services and parsers."""
