@@ -1,0 +1,1 @@
+"""The SQLite ledger: one writer, many readers."""

@@ -1,0 +1,223 @@
+"""Opening the ledger, for reading and for writing, and telling what SQLite has against it."""
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from campaign.errors import CampaignError, Exit
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+VERSION = 2
+"""How many migrations a ledger has been through when it is up to date: its `user_version`."""
+
+APPLICATION_ID = 0x43414D50
+"""What marks an SQLite file as a ledger (the letters CAMP): its `application_id`."""
+
+PATIENCE_S = 5.0
+"""How long to wait for another process's lock, in seconds."""
+
+_OLDEST_SQLITE = (3, 37, 0)
+
+_COMPLAINTS = {
+    sqlite3.SQLITE_BUSY: (
+        "the ledger is locked by another process",
+        "try again once it has finished",
+    ),
+    sqlite3.SQLITE_FULL: (
+        "the disk is full: nothing was stored just now, all that was before is safe",
+        "free some space and try again",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        "this is not a ledger",
+        "move the file away, or put back a copy of the ledger",
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        "the ledger is damaged",
+        "put back a copy, or save what can be read with `sqlite3 FILE .recover`",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        "the ledger cannot be opened",
+        "check that it is a file and may be read and written",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        "the ledger cannot be written",
+        "check the permissions of the file and of its folder",
+    ),
+    sqlite3.SQLITE_PERM: (
+        "the ledger cannot be opened",
+        "check the permissions of the file and of its folder",
+    ),
+}
+
+
+@contextmanager
+def complaints(path: Path) -> Iterator[None]:
+    """Turns what SQLite raises about the ledger at `path` into one line.
+
+    Raises:
+        CampaignError: REFUSED for all that concerns the file; FAULT for a row or a statement
+            that SQLite does not accept.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _told(path, error) from error
+
+
+def _told(path: Path, error: sqlite3.Error) -> CampaignError:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None or code & 0xFF in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR):
+        return CampaignError(Exit.FAULT, f"{path}: {error}")
+    what, fix = _COMPLAINTS.get(code & 0xFF, (f"the ledger cannot be used: {error}", ""))
+    return CampaignError(Exit.REFUSED, f"{path}: {what}", fix)
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A read-only connection to the ledger at `path`, rows by name; never creates a file.
+
+    Raises:
+        CampaignError: REFUSED when there is no ledger, or none that this version can read.
+    """
+    _check_file(path, may_be_missing=False)
+    with complaints(path):
+        connection = _connect(path, "ro")
+        try:
+            connection.row_factory = sqlite3.Row
+            _check_version(path, connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def open_writer(path: Path, *, create: bool) -> "Database":
+    """A connection that may write to the ledger at `path`, brought up to date.
+
+    Every commit is synced to the disk; foreign keys are enforced. `create` makes the ledger
+    where there is none (its folder must exist).
+
+    Raises:
+        CampaignError: REFUSED when there is no ledger and `create` is false, or it is locked,
+            damaged, newer than this program or not writable.
+    """
+    from sqlite_utils import Database
+
+    _check_file(path, may_be_missing=create)
+    with complaints(path), _first_opening(path):
+        database = Database(_connect(path, "rwc" if create else "rw"), execute_plugins=False)
+        try:
+            _prepare(path, database, create)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, timeout=PATIENCE_S)
+
+
+def _prepare(path: Path, database: "Database", create: bool) -> None:
+    from campaign.ledger.migrations import bring_up_to_date
+
+    if not create or not _is_empty(database.conn):
+        _check_version(path, database.conn, oldest=1)
+    database.execute("PRAGMA foreign_keys = ON")
+    database.execute("PRAGMA synchronous = FULL")
+    if _pragma(database.conn, "user_version") < VERSION:
+        database.execute("PRAGMA journal_mode = WAL")
+        bring_up_to_date(database)
+
+
+def _check_file(path: Path, *, may_be_missing: bool) -> None:
+    try:
+        is_folder, is_missing = path.is_dir(), not path.exists()
+    except OSError as error:
+        raise CampaignError(Exit.REFUSED, f"{path}: {error.strerror}") from error
+    if is_folder:
+        raise CampaignError(Exit.REFUSED, f"{path}: this is a folder", "name the ledger in it")
+    if is_missing and not may_be_missing:
+        raise CampaignError(
+            Exit.REFUSED, f"{path}: there is no ledger here", "`campaign init` makes one"
+        )
+
+
+def _check_version(path: Path, connection: sqlite3.Connection, oldest: int = VERSION) -> None:
+    """Refuses what is no ledger, or one whose version is not `oldest` to VERSION."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise CampaignError(
+            Exit.REFUSED,
+            f"this Python comes with SQLite {sqlite3.sqlite_version}, and 3.37 is the oldest to do",
+            "use another Python",
+        )
+    if _is_empty(connection):
+        raise CampaignError(
+            Exit.REFUSED, f"{path}: the ledger is empty", "`campaign init` makes a new one"
+        )
+    if _pragma(connection, "application_id") != APPLICATION_ID:
+        raise CampaignError(
+            Exit.REFUSED, f"{path}: this is another program's database", "name another file"
+        )
+    version = _pragma(connection, "user_version")
+    if version > VERSION:
+        raise CampaignError(
+            Exit.REFUSED,
+            f"{path}: the ledger has version {version}, and this program knows up to {VERSION}",
+            "use a newer campaign",
+        )
+    if version < oldest:
+        raise CampaignError(
+            Exit.REFUSED,
+            f"{path}: the ledger has version {version}, and this program reads {VERSION}",
+            "`campaign init` brings it up to date",
+        )
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+    return int(value)
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return int(tables) == 0
+
+
+@contextmanager
+def _first_opening(path: Path) -> Iterator[None]:
+    """Holds a lock on the ledger's folder: SQLite lets two first openers fail on each other.
+
+    The folder and not the ledger, because closing any descriptor of the ledger would drop the
+    locks that SQLite holds on it.
+    """
+    try:
+        folder = os.open(path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise CampaignError(
+            Exit.REFUSED, f"{path}: its folder cannot be opened: {error.strerror}"
+        ) from error
+    try:
+        _lock(folder, path)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _lock(folder: int, path: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                what, fix = _COMPLAINTS[sqlite3.SQLITE_BUSY]
+                raise CampaignError(Exit.REFUSED, f"{path}: {what}", fix) from None
+            time.sleep(0.02)

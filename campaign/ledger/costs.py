@@ -1,0 +1,106 @@
+"""What the campaign, its hypotheses and its runs cost, and what the next boots may cost."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from campaign.ledger.query import Reader
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Restart cycles, seconds down, seconds occupied, and money in the campaign's currency."""
+
+    restarts: int
+    downtime_s: float
+    occupied_s: float
+    money: float
+
+
+@dataclass(frozen=True)
+class HypothesisCosts:
+    """A row of the view hypothesis_ledger; `hypothesis` "(none)": runs that speak to none."""
+
+    hypothesis: str
+    standing: str | None
+    runs: int
+    fail: int
+    n: int
+    restarts: int
+    downtime_s: float
+    occupied_s: float
+    money: float
+
+
+@dataclass(frozen=True)
+class RunCosts:
+    """A row of the view run_costs: what is charged to a run, shared by `hypotheses` of them."""
+
+    run: str
+    playbook: str
+    started_at: float
+    restarts: int
+    downtime_s: float
+    occupied_s: float
+    money: float
+    hypotheses: int
+
+
+class CostReads(Reader):
+    """Reads about costs."""
+
+    def total_cost(self) -> Costs:
+        """What the whole campaign has cost so far."""
+        (total,) = self._records(
+            Costs,
+            """
+            SELECT coalesce(sum(restarts), 0) AS restarts, total(downtime_s) AS downtime_s,
+                   total(occupied_s) AS occupied_s, total(money) AS money
+            FROM charges
+            """,
+        )
+        return total
+
+    def hypothesis_costs(self) -> tuple[HypothesisCosts, ...]:
+        """What each hypothesis got and cost, in the order they were added; "(none)" comes last."""
+        return self._records(
+            HypothesisCosts,
+            """
+            SELECT hypothesis_ledger.* FROM hypothesis_ledger
+            LEFT JOIN hypothesis ON slug = hypothesis_ledger.hypothesis
+            ORDER BY slug IS NULL, hypothesis.rowid
+            """,
+        )
+
+    def run_costs(self) -> tuple[RunCosts, ...]:
+        """What each run cost, in the order they were started."""
+        return self._records(RunCosts, "SELECT * FROM run_costs ORDER BY started_at, run")
+
+    def mean_downtime(self, services: Iterable[str]) -> float | None:
+        """Mean seconds down of the healthy cycles so far that restarted exactly `services`."""
+        wanted = set(services)
+        past = [
+            row["downtime_s"]
+            for row in self._rows(
+                "SELECT services, downtime_s FROM cycle WHERE outcome = 'healthy'"
+            )
+            if set(row["services"].split()) == wanted
+        ]
+        return sum(past) / len(past) if past else None
+
+    def mean_seconds(self, playbook: str | None, reproducer: str) -> float | None:
+        """Mean seconds of a reproducer's valid executions in completed runs of `playbook`.
+
+        `playbook` None: of any playbook. None when there was no such execution.
+        """
+        (row,) = self._rows(
+            """
+            SELECT avg(observation.ended_at - observation.started_at) AS mean
+            FROM observation JOIN run ON run.id = observation.run
+            WHERE reproducer = ?1 AND (?2 IS NULL OR playbook = ?2)
+              AND invalid IS NULL AND run.status = 'completed'
+            """,
+            reproducer,
+            playbook,
+        )
+        mean: float | None = row["mean"]
+        return mean

@@ -1,0 +1,123 @@
+"""The reads that judging rests on: what counts as evidence, and what was made of it."""
+
+from dataclasses import dataclass
+
+from campaign.ledger.query import Reader, mapping
+from hypotheses.observation import Counts, Observation
+from hypotheses.verdict import Verdict, Word
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run's verdict on a hypothesis."""
+
+    run: str
+    playbook: str
+    kind: str
+    verdict: Verdict
+
+
+class EvidenceReads(Reader):
+    """Reads for judging. Retracted runs and invalid observations are never in them."""
+
+    def observations_of(
+        self,
+        *,
+        kind: str | None = None,
+        playbook: str | None = None,
+        arm: str | None = None,
+        run: str | None = None,
+    ) -> tuple[Observation, ...]:
+        """Valid observations with their counts, oldest first, by all that is given.
+
+        Of completed runs only; but those of `run`, where it is given, count while it still runs.
+        Observations with the same `restart` follow the same restart cycle.
+        """
+        rows = self._rows(
+            """
+            SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
+                   run.playbook, observation.arm, observation.conditions,
+                   rates.fail, rates.n, rates.censored
+            FROM observation
+            JOIN run ON run.id = observation.run
+            JOIN trial_rates AS rates ON rates.observation = observation.id
+            WHERE observation.invalid IS NULL AND run.retracted IS NULL
+              AND (run.status = 'completed' OR run.id = ?4)
+              AND (?1 IS NULL OR run.kind = ?1)
+              AND (?2 IS NULL OR run.playbook = ?2)
+              AND (?3 IS NULL OR observation.arm = ?3)
+              AND (?4 IS NULL OR run.id = ?4)
+            ORDER BY observation.started_at, observation.rowid
+            """,
+            kind,
+            playbook,
+            arm,
+            run,
+        )
+        return tuple(
+            Observation(
+                counts=Counts(row["fail"], row["n"] - row["fail"], row["censored"]),
+                restart=row["restart"],
+                run=row["run"],
+                playbook=row["playbook"],
+                arm=row["arm"],
+                conditions={name: str(value) for name, value in mapping(row["conditions"]).items()},
+            )
+            for row in rows
+        )
+
+    def trusted_detectors(self) -> frozenset[str]:
+        """The detectors whose latest judged detector run, retracted ones aside, saw right."""
+        latest: dict[str, str] = {}
+        for row in self._rows(
+            """
+            SELECT comparison.detector, verdict.word
+            FROM comparison
+            JOIN run ON run.id = comparison.run
+            JOIN verdict ON verdict.run = run.id
+            WHERE run.kind = 'detector' AND run.retracted IS NULL AND comparison.detector <> ''
+            ORDER BY run.started_at, run.rowid, verdict.at, verdict.rowid
+            """
+        ):
+            latest[row["detector"]] = row["word"]
+        return frozenset(name for name, word in latest.items() if word == Word.SUPPORTED)
+
+    def evidence(self, slug: str) -> tuple[Judged, ...]:
+        """The latest verdict of each completed run on a hypothesis, the earliest run first."""
+        rows = self._rows(
+            """
+            SELECT run.id, run.playbook, run.kind,
+                   word, qualifier, reasons, numbers, still_needed
+            FROM verdict JOIN run ON run.id = verdict.run
+            WHERE verdict.hypothesis = ? AND run.retracted IS NULL AND run.status = 'completed'
+            ORDER BY run.started_at, run.rowid, verdict.at, verdict.rowid
+            """,
+            slug,
+        )
+        latest = {
+            row["id"]: Judged(
+                row["id"],
+                row["playbook"],
+                row["kind"],
+                Verdict(
+                    word=Word(row["word"]),
+                    qualifier=row["qualifier"],
+                    reasons=tuple(row["reasons"].splitlines()),
+                    numbers=mapping(row["numbers"]),
+                    still_needed=row["still_needed"],
+                ),
+            )
+            for row in rows
+        }
+        return tuple(latest.values())
+
+    def is_overruled(self, slug: str) -> bool:
+        """Whether an operator gave a hypothesis its latest standing, so that no rule moves it."""
+        rows = self._rows(
+            """
+            SELECT by FROM hypothesis_event WHERE hypothesis = ? AND kind = 'standing'
+            ORDER BY at DESC, rowid DESC LIMIT 1
+            """,
+            slug,
+        )
+        return bool(rows) and rows[0]["by"] == "operator"

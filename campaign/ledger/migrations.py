@@ -1,0 +1,44 @@
+"""The ledger's way from one version to the next, each step a file of SQL that never changes."""
+
+from importlib.resources import files
+from sqlite3 import complete_statement
+
+from sqlite_utils import Database, Migrations
+
+from campaign.ledger.connect import APPLICATION_ID, VERSION
+
+MIGRATIONS = Migrations("campaign")
+
+
+@MIGRATIONS()
+def tables(db: Database) -> None:
+    """All tables and their indexes."""
+    _execute(db, "001_tables.sql")
+
+
+@MIGRATIONS()
+def views(db: Database) -> None:
+    """The views for people."""
+    _execute(db, "002_views.sql")
+
+
+def bring_up_to_date(database: Database) -> None:
+    """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        MIGRATIONS.apply(database)
+        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        database.execute(f"PRAGMA user_version = {VERSION}")
+        database.commit()
+    finally:
+        database.rollback()
+
+
+def _execute(database: Database, name: str) -> None:
+    """Runs a file of statements; the library's own way to split one looks at every character."""
+    statement = ""
+    for line in files("campaign.ledger").joinpath(name).read_text(encoding="utf-8").splitlines():
+        statement += line + "\n"
+        if complete_statement(statement):
+            database.execute(statement)
+            statement = ""

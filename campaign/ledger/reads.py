@@ -1,0 +1,216 @@
+"""The ledger as its readers see it: the standard library's sqlite3, read-only."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+
+from campaign.errors import CampaignError, Exit
+from campaign.ledger import records
+from campaign.ledger.costs import CostReads
+from campaign.ledger.evidence import EvidenceReads
+from campaign.ledger.owner import Owner, is_alive
+from hypotheses.hypothesis import Hypothesis, Standing
+from hypotheses.observation import Counts
+
+_NAMED_AT_MOST = 5
+
+
+class Ledger(CostReads, EvidenceReads):
+    """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
+    them that returns runs, when its process is gone.
+    """
+
+    def campaign(self) -> records.CampaignRecord | None:
+        """The campaign this ledger belongs to; None while nobody has said."""
+        rows = self._records(records.CampaignRecord, "SELECT * FROM campaign")
+        return rows[0] if rows else None
+
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """All hypotheses, in the order they were added."""
+        return tuple(
+            Hypothesis(
+                **{
+                    **dict(row),
+                    "assumptions": tuple(json.loads(row["assumptions"])),
+                    "links": tuple(json.loads(row["links"])),
+                    "standing": Standing(row["standing"]),
+                }
+            )
+            for row in self._rows("SELECT * FROM hypothesis ORDER BY rowid")
+        )
+
+    def events(self, slug: str) -> tuple[records.HypothesisEvent, ...]:
+        """A hypothesis's history, oldest first."""
+        return self._records(
+            records.HypothesisEvent,
+            "SELECT * FROM hypothesis_event WHERE hypothesis = ? ORDER BY at, rowid",
+            slug,
+        )
+
+    def runs(
+        self,
+        limit: int | None = None,
+        playbook: str | None = None,
+        hypothesis: str | None = None,
+        status: str | None = None,
+    ) -> tuple[records.Run, ...]:
+        """The runs by all that is given, the newest first, `limit` at most."""
+        rows = self._records(
+            records.Run,
+            """
+            SELECT * FROM run
+            WHERE (?1 IS NULL OR playbook = ?1)
+              AND (?2 IS NULL OR id IN (SELECT run FROM run_hypothesis WHERE hypothesis = ?2))
+            ORDER BY started_at DESC, rowid DESC LIMIT ?3
+            """,
+            playbook,
+            hypothesis,
+            -1 if limit is None or status is not None else limit,
+        )
+        seen = (_as_seen(run) for run in rows)
+        return tuple(run for run in seen if status in (None, run.status))[:limit]
+
+    def run(self, fragment: str) -> records.Run:
+        """The one run whose id is, begins with or contains `fragment`.
+
+        Raises:
+            CampaignError: USAGE when no run or more than one is meant.
+        """
+        ids = [str(row["id"]) for row in self._rows("SELECT id FROM run ORDER BY started_at")]
+        (run,) = self._records(
+            records.Run, "SELECT * FROM run WHERE id = ?", _the_one(fragment, ids)
+        )
+        return _as_seen(run)
+
+    def hypotheses_of(self, run: str) -> tuple[str, ...]:
+        """The slugs of the hypotheses that a run speaks to."""
+        rows = self._rows(
+            "SELECT hypothesis FROM run_hypothesis WHERE run = ? ORDER BY hypothesis", run
+        )
+        return tuple(row["hypothesis"] for row in rows)
+
+    def boots(self, run: str) -> tuple[records.Boot, ...]:
+        """A run's boots in order, with the way back to the base where this run pays for it."""
+        return self._records(
+            records.Boot,
+            """
+            SELECT * FROM boot
+            WHERE run = ?1 OR (run IS NULL AND id IN (SELECT boot FROM charges WHERE run = ?1))
+            ORDER BY started_at, position
+            """,
+            run,
+        )
+
+    def cycles(self, run: str) -> tuple[records.Cycle, ...]:
+        """The restart cycles charged to a run, in order."""
+        return self._records(
+            records.Cycle, "SELECT * FROM cycle WHERE run = ? ORDER BY requested_at, rowid", run
+        )
+
+    def steps(self, run: str) -> tuple[records.Step, ...]:
+        """A run's steps in the order of execution."""
+        return self._records(
+            records.Step, "SELECT * FROM step WHERE run = ? ORDER BY position, rowid", run
+        )
+
+    def edits(self, run: str) -> tuple[records.Edit, ...]:
+        """The file edits of a run's boots."""
+        return self._records(records.Edit, "SELECT * FROM edit WHERE run = ? ORDER BY rowid", run)
+
+    def states(self, run: str) -> tuple[records.ServiceState, ...]:
+        """The services' proofs in a run's own boots."""
+        return self._records(
+            records.ServiceState,
+            """
+            SELECT service_state.* FROM service_state JOIN boot ON boot.id = service_state.boot
+            WHERE boot.run = ? ORDER BY service_state.rowid
+            """,
+            run,
+        )
+
+    def observations(self, run: str) -> tuple[records.Observation, ...]:
+        """A run's observations, invalid ones too, oldest first."""
+        return self._records(
+            records.Observation,
+            "SELECT * FROM observation WHERE run = ? ORDER BY started_at, rowid",
+            run,
+        )
+
+    def trial_counts(self, run: str) -> Mapping[str, Counts]:
+        """The counts of each of a run's observations so far, by the observation's id."""
+        return {
+            row["observation"]: Counts(row["fail"], row["n"] - row["fail"], row["censored"])
+            for row in self._rows("SELECT * FROM trial_rates WHERE run = ?", run)
+        }
+
+    def trials(self, observation: str, start: int = 0) -> tuple[records.Trial, ...]:
+        """An observation's trials in order of arrival, from position `start` on."""
+        return self._records(
+            records.Trial,
+            "SELECT * FROM trial WHERE observation = ? AND position >= ? ORDER BY position",
+            observation,
+            start,
+        )
+
+    def comparisons(self, run: str) -> tuple[records.Comparison, ...]:
+        """A run's log comparisons, oldest first."""
+        return self._records(
+            records.Comparison, "SELECT * FROM comparison WHERE run = ? ORDER BY at, rowid", run
+        )
+
+    def comparison_keys(self, comparison: str) -> tuple[records.ComparisonKey, ...]:
+        """The keys of a comparison that did not simply match."""
+        return self._records(
+            records.ComparisonKey,
+            "SELECT * FROM comparison_key WHERE comparison = ? ORDER BY rowid",
+            comparison,
+        )
+
+    def verdicts(self, run: str) -> tuple[records.Verdict, ...]:
+        """A run's verdicts, oldest first."""
+        return self._records(
+            records.Verdict, "SELECT * FROM verdict WHERE run = ? ORDER BY at, rowid", run
+        )
+
+    def artifacts(self, run: str) -> tuple[records.Artifact, ...]:
+        """The files kept for a run."""
+        return self._records(
+            records.Artifact, "SELECT * FROM artifact WHERE run = ? ORDER BY rowid", run
+        )
+
+
+def _as_seen(run: records.Run) -> records.Run:
+    """`run`, interrupted where it is stored as running and its process is gone."""
+    owner = Owner(run.owner_pid, run.owner_start, run.owner_boot)
+    if run.status != "running" or is_alive(owner):
+        return run
+    return dataclasses.replace(run, status="interrupted")
+
+
+def _the_one(fragment: str, ids: Sequence[str]) -> str:
+    """The one of `ids` that is `fragment`, or begins with it, or contains it: in this order."""
+    if fragment in ids:
+        return fragment
+    begun = [one for one in ids if one.startswith(fragment)]
+    found = begun or [one for one in ids if fragment in one]
+    if not fragment or not found:
+        raise CampaignError(Exit.USAGE, f"no run matches {fragment!r}", _suggestion(fragment, ids))
+    if len(found) > 1:
+        raise CampaignError(
+            Exit.USAGE, f"{fragment!r} matches {len(found)} runs: {_named(found)}", "say which"
+        )
+    return found[0]
+
+
+def _suggestion(fragment: str, ids: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(fragment, ids, n=3)
+    return f"did you mean {' or '.join(close)}?" if close else "`campaign runs list` shows them"
+
+
+def _named(ids: Sequence[str]) -> str:
+    """The newest of `ids`, which are in order of their start."""
+    newest = list(reversed(ids))
+    more = ["..."] if len(newest) > _NAMED_AT_MOST else []
+    return ", ".join(newest[:_NAMED_AT_MOST] + more)

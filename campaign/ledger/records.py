@@ -1,0 +1,266 @@
+"""The ledger's rows as frozen dataclasses: one a table, each field a column of that name.
+
+Times are seconds since the epoch (float, UTC); durations are seconds; money is in the campaign's
+currency. Ids are texts that stay unique when ledgers are merged.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CampaignRecord:
+    """One row: the campaign this ledger belongs to. `hash_key` keys the hashes of env values."""
+
+    name: str
+    symptom: str
+    currency: str
+    created_at: float
+    hash_key: str
+
+
+@dataclass(frozen=True)
+class HypothesisEvent:
+    """What happened to a hypothesis: `kind` is added, changed, note or standing.
+
+    `by` is "rule" or "operator"; `runs` are the run ids (space separated) a standing rests on.
+    """
+
+    id: str
+    hypothesis: str
+    at: float
+    kind: str
+    text: str
+    standing: str | None = None
+    by: str = "operator"
+    runs: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One execution of a playbook. `batch` is shared by the runs of one invocation.
+
+    `status`: running, completed, failed, aborted or interrupted; `state`: clean or dirty.
+    `owner_*` identify the process that runs it, so that a reader can tell that it is gone.
+    `retracted` holds the reason.
+    """
+
+    id: str
+    batch: str
+    playbook: str
+    kind: str
+    question: str
+    if_true: str
+    if_false: str
+    playbook_text: str
+    playbook_sha256: str
+    variables: str
+    command: str
+    status: str
+    state: str
+    started_at: float
+    owner_pid: int
+    owner_start: int
+    owner_boot: str
+    ended_at: float | None = None
+    error: str | None = None
+    retracted: str | None = None
+    retracted_at: float | None = None
+
+
+@dataclass(frozen=True)
+class Boot:
+    """A configuration the system was brought up in. `run` None: the way back to the base.
+
+    `position` counts from 0 within the batch. `occupied_s` runs from the start of the transition
+    to the end of the measures, and `money` is its price. `effect`: effective, unproven or not
+    effective. `toggles` names what the boot changed, one a line, as conditions are named.
+    """
+
+    id: str
+    batch: str
+    run: str | None
+    position: int
+    arm: str
+    toggles: str
+    started_at: float
+    ended_at: float | None = None
+    occupied_s: float | None = None
+    money: float | None = None
+    effect: str | None = None
+    effect_reasons: str = ""
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """A restart cycle, charged once, to `run`. All times are on the host's clock.
+
+    `down_at` is the stop request or the first failed probe, whichever came first; `drain_s` from
+    the stop request until all processes are gone, `down_s` from then to the first start,
+    `warmup_s` from there to healthy. `outcome`: healthy, failed or aborted. `money` is the price of
+    the downtime; that of the time the system was occupied is the boot's.
+    """
+
+    id: str
+    boot: str
+    run: str
+    services: str
+    requested_at: float
+    down_at: float
+    healthy_at: float | None
+    downtime_s: float
+    drain_s: float
+    down_s: float
+    warmup_s: float
+    killed: str
+    outcome: str
+    proof: str
+    money: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a run, numbered from 1 in the order of execution. `undo` tells how it goes back."""
+
+    id: str
+    run: str
+    boot: str
+    position: int
+    name: str
+    kind: str
+    started_at: float
+    ended_at: float | None = None
+    status: str = "running"
+    undo: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A file edit of a boot: the hashes before and after, and the change as a readable diff."""
+
+    id: str
+    boot: str
+    run: str
+    host: str
+    path: str
+    before_sha256: str | None
+    after_sha256: str | None
+    diff: str
+    steps: str
+    put_back_at: float | None = None
+
+
+@dataclass(frozen=True)
+class ServiceState:
+    """A service's proof in a boot: `moment` is start or end; `proof` is JSON."""
+
+    id: str
+    boot: str
+    service: str
+    moment: str
+    pid: int
+    started_at: float
+    effect: str
+    proof: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One reproducer execution. `conditions` is a JSON object; `invalid` holds the reason.
+
+    `tail` is the end of its output; `artifact` the path of the whole, below the workspace.
+    """
+
+    id: str
+    run: str
+    boot: str
+    cycle: str | None
+    step: str
+    reproducer: str
+    arm: str
+    conditions: str
+    started_at: float
+    ended_at: float | None = None
+    exit_code: int | None = None
+    stop_reason: str = ""
+    invalid: str | None = None
+    tail: str = ""
+    artifact: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial of an observation; `position` from 0 in order of arrival, `keys` space separated."""
+
+    observation: str
+    position: int
+    outcome: str
+    result: str
+    ident: str | None
+    keys: str
+    seconds: float | None
+    at: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A join of two logs, in counts; `fail_mismatch` and its kin are the 2x2 with the trials."""
+
+    id: str
+    run: str
+    boot: str
+    step: str
+    detector: str
+    matched: int
+    mismatched: int
+    left_only: int
+    right_only: int
+    duplicate: int
+    lost: int
+    known_bad: int
+    coverage: float
+    fail_mismatch: int
+    fail_match: int
+    pass_mismatch: int
+    pass_match: int
+    uncovered: int
+    at: float
+
+
+@dataclass(frozen=True)
+class ComparisonKey:
+    """A key that did not simply match: `state` is mismatched, left-only, right-only, duplicate."""
+
+    comparison: str
+    key: str
+    state: str
+    left_line: str
+    right_line: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A run's verdict for one hypothesis; `reasons` one a line, `numbers` a JSON object."""
+
+    id: str
+    run: str
+    hypothesis: str | None
+    word: str
+    qualifier: str
+    reasons: str
+    numbers: str
+    still_needed: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file kept for a run: `path` is relative to the workspace."""
+
+    id: str
+    run: str
+    step: str | None
+    name: str
+    path: str
+    bytes: int
+    sha256: str

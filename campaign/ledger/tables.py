@@ -1,0 +1,59 @@
+"""Which record is a row of which table, and which of its columns are this program's own words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from campaign.ledger import records
+
+Record = (
+    records.HypothesisEvent
+    | records.Run
+    | records.Boot
+    | records.Cycle
+    | records.Step
+    | records.Edit
+    | records.ServiceState
+    | records.Observation
+    | records.Trial
+    | records.Comparison
+    | records.ComparisonKey
+    | records.Verdict
+    | records.Artifact
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its name, and the columns that are stored as they are, whatever the secrets.
+
+    `verbatim` columns hold ids, references and words of a fixed set: they are never a user's
+    text, and a replaced part would break what refers to them.
+    """
+
+    name: str
+    verbatim: frozenset[str]
+
+
+def _table(name: str, verbatim: str) -> Table:
+    return Table(name, frozenset(verbatim.split()))
+
+
+CAMPAIGN = _table("campaign", "name hash_key")
+HYPOTHESIS = _table("hypothesis", "slug standing")
+RUN_HYPOTHESIS = _table("run_hypothesis", "run hypothesis")
+
+TABLES: Mapping[type[Record], Table] = {
+    records.HypothesisEvent: _table("hypothesis_event", "id hypothesis kind standing by runs"),
+    records.Run: _table("run", "id batch playbook kind playbook_sha256 status state owner_boot"),
+    records.Boot: _table("boot", "id batch run effect"),
+    records.Cycle: _table("cycle", "id boot run outcome"),
+    records.Step: _table("step", "id run boot kind status"),
+    records.Edit: _table("edit", "id boot run before_sha256 after_sha256"),
+    records.ServiceState: _table("service_state", "id boot moment effect"),
+    records.Observation: _table("observation", "id run boot cycle step"),
+    records.Trial: _table("trial", "observation result"),
+    records.Comparison: _table("comparison", "id run boot step detector"),
+    records.ComparisonKey: _table("comparison_key", "comparison state"),
+    records.Verdict: _table("verdict", "id run hypothesis word"),
+    records.Artifact: _table("artifact", "id run step sha256"),
+}
