@@ -1,0 +1,5 @@
+"""`python -m campaign.cli` is the command `campaign`."""
+
+from campaign.cli.main import main
+
+main()

@@ -1,0 +1,145 @@
+"""hypothesis add, list, show, set, note, import, export."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from campaign.cli import options
+from campaign.cli.status import GLYPHS
+from campaign.cli.text import columns, money, seconds, shown, when
+from campaign.operations import hypotheses as operations
+from campaign.operations.hypotheses import Listed, Shown
+from hypotheses.hypothesis import Hypothesis, Standing
+
+
+@click.group()
+def hypothesis() -> None:
+    """Add, list, judge and note hypotheses."""
+
+
+@hypothesis.command()
+@click.argument("slug")
+@click.option("--claim", required=True, help="What is the cause, so that it could be wrong.")
+@click.option("--mechanism", default="", help="Why that would give the symptom.")
+@click.option("--prior", type=float, help="Your weight for it before evidence, 0 to 1.")
+@click.option("--if-true", default="", help="What would be seen if it is true.")
+@click.option("--if-false", default="", help="What would be seen if it is not.")
+@click.option("--assumption", "assumptions", multiple=True, help="May be repeated.")
+@click.option("--link", "links", multiple=True, help="May be repeated.")
+@click.pass_context
+def add(
+    context: click.Context,
+    slug: str,
+    claim: str,
+    mechanism: str,
+    prior: float | None,
+    if_true: str,
+    if_false: str,
+    assumptions: tuple[str, ...],
+    links: tuple[str, ...],
+) -> None:
+    """Add the hypothesis SLUG."""
+    new = Hypothesis(slug, claim, mechanism, prior, if_true, if_false, assumptions, links)
+    operations.add(options.workspace(context), new)
+    click.echo(f"added {slug}")
+
+
+@hypothesis.command("list")
+@options.as_json
+@click.pass_context
+def list_(context: click.Context, as_json: bool) -> None:
+    """List the hypotheses with their standing, counts and cost."""
+    found = operations.listed(options.workspace(context))
+    if as_json:
+        options.print_json(found)
+    elif not found:
+        click.echo("no hypotheses yet; add one: campaign hypothesis add SLUG --claim '...'")
+    else:
+        click.echo(columns([("", "hypothesis", "standing", "failed", "claim"), *map(_row, found)]))
+
+
+def _row(one: Listed) -> tuple[str, ...]:
+    standing = one.hypothesis.standing
+    counts = f"{one.costs.fail}/{one.costs.n}" if one.costs.n else "-"
+    return GLYPHS[standing], one.hypothesis.slug, standing, counts, one.hypothesis.claim
+
+
+@hypothesis.command()
+@click.argument("slug")
+@options.as_json
+@click.pass_context
+def show(context: click.Context, slug: str, as_json: bool) -> None:
+    """Show one hypothesis with its history and its runs."""
+    found = operations.shown(options.workspace(context), slug)
+    if as_json:
+        options.print_json(found)
+    else:
+        click.echo(shown("\n".join(_shown(found))))
+
+
+def _shown(found: Shown) -> Iterator[str]:
+    one, costs = found.listed.hypothesis, found.listed.costs
+    yield f"{GLYPHS[one.standing]} {one.slug}: {one.standing}"
+    named = [
+        ("claim", one.claim),
+        ("mechanism", one.mechanism),
+        ("prior", "" if one.prior is None else f"{one.prior:g}"),
+        ("if true", one.predicts_if_true),
+        ("if false", one.predicts_if_false),
+        *(("assumes", text) for text in one.assumptions),
+        *(("link", text) for text in one.links),
+    ]
+    yield columns([(name, text) for name, text in named if text], indent="  ")
+    yield (
+        f"  cost: {costs.restarts} restarts, {seconds(costs.downtime_s)} down, "
+        f"{seconds(costs.occupied_s)} occupied, {money(costs.money, '')}"
+    )
+    yield "history:"
+    for event in found.events:
+        what = f"{event.kind} {event.standing}" if event.kind == "standing" else event.kind
+        yield f"  {when(event.at)}  {what} (by {event.by}): {event.text}"
+        if event.runs:
+            yield f"      runs: {event.runs}"
+    yield "runs:" if found.runs else "no runs yet"
+    for run in found.runs:
+        yield f"  {when(run.started_at)}  {run.id}  {run.status}"
+
+
+@hypothesis.command("set")
+@click.argument("slug")
+@click.argument("standing", type=click.Choice([one.value for one in Standing]))
+@click.option("--reason", required=True, help="Why; it is kept and shown.")
+@click.pass_context
+def set_(context: click.Context, slug: str, standing: str, reason: str) -> None:
+    """Overrule the STANDING of a hypothesis; the rules leave it alone from then on."""
+    operations.set_standing(options.workspace(context), slug, Standing(standing), reason)
+    click.echo(f"{slug}: {standing}, by you")
+
+
+@hypothesis.command()
+@click.argument("slug")
+@click.argument("text")
+@click.pass_context
+def note(context: click.Context, slug: str, text: str) -> None:
+    """Add a note to the history of a hypothesis."""
+    operations.note(options.workspace(context), slug, text)
+    click.echo(f"noted on {slug}")
+
+
+@hypothesis.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_context
+def import_(context: click.Context, file: Path) -> None:
+    """Add the hypotheses of a YAML FILE, and bring known ones up to date."""
+    done = operations.import_file(options.workspace(context), file)
+    for word, slugs in (("added", done.added), ("changed", done.changed), ("same", done.same)):
+        if slugs:
+            click.echo(f"{word}: {', '.join(slugs)}")
+
+
+@hypothesis.command()
+@click.pass_context
+def export(context: click.Context) -> None:
+    """Print all hypotheses as YAML that import reads."""
+    click.echo(operations.export(options.workspace(context)), nl=False)

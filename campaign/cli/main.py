@@ -1,0 +1,147 @@
+"""The entry point: commands by name, loaded when they are called, and how errors end."""
+
+import sys
+import time
+import traceback
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from campaign import __version__
+from campaign.errors import CampaignError, Exit
+
+COMMANDS = {
+    "init": ("files", "Write a new workspace."),
+    "demo": ("demo", "Run the demo campaign from start to end."),
+    "check": ("files", "Check campaign.yaml and playbooks; run nothing."),
+    "plan": ("run", "Show what a run would do, and change nothing."),
+    "run": ("run", "Run playbooks as one campaign, and put everything back."),
+    "recover": ("run", "Put back what an interrupted run left."),
+    "status": ("status", "Show where the campaign stands."),
+    "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
+    "runs": ("runs", "List, show and retract runs."),
+    "report": ("status", "Print the campaign's report."),
+    "services": ("services", "Start, stop and list the embedded services."),
+    "schema": ("files", "Print the JSON Schema of the files."),
+}
+
+
+class Commands(click.Group):
+    """Subcommands whose modules are imported only when they are needed."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"campaign.cli.{COMMANDS[name][0]}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, 1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise click.UsageError(f"{error.message.rstrip('.')}{hint}", context) from error
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 completed, 1 expectation unmet, 2 usage or invalid file, 3 a step "
+    "failed (all put back), 4 host unreachable, 5 dirty, 6 refused, 7 a fault of ours, "
+    "129/130/143 interrupted (all put back).",
+)
+@click.version_option(__version__, prog_name="campaign")
+@click.option(
+    "-w",
+    "--workspace",
+    "directory",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=None,
+    help="The workspace, where it is not the current folder or above it.",
+)
+@click.pass_context
+def cli(context: click.Context, directory: Path | None) -> None:
+    """Run a debugging campaign: hypotheses, playbooks, and a ledger of what each restart taught."""
+    context.obj = (directory or Path.cwd()).resolve()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the command line and exits by the table; a traceback never reaches the screen."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command and returns its exit code."""
+    as_json = "--json" in arguments
+    try:
+        code = cli.main(args=arguments, prog_name="campaign", standalone_mode=False)
+        return int(code) if isinstance(code, int) else Exit.COMPLETED
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.UsageError as error:
+        return _usage(error, as_json)
+    except click.Abort:
+        click.echo("campaign: interrupted", err=True)
+        return Exit.INTERRUPTED
+    except CampaignError as error:
+        return _failed(str(error), error.exit, as_json)
+    except BrokenPipeError:
+        sys.stdout = open("/dev/null", "w")  # noqa: SIM115, PTH123 - until the process ends
+        return Exit.COMPLETED
+    except Exception as error:  # noqa: BLE001 - the last resort, so that no one sees a traceback
+        return _unforeseen(error, as_json)
+
+
+def _usage(error: click.UsageError, as_json: bool) -> int:
+    hint = f"; see {error.ctx.command_path} --help" if error.ctx else ""
+    return _failed(f"{error.format_message().rstrip('.')}{hint}", Exit.USAGE, as_json)
+
+
+def _unforeseen(error: Exception, as_json: bool) -> int:
+    """Invalid files carry their problems; anything else is a fault of ours."""
+    load = sys.modules.get("playbooks.load")
+    if load is not None and isinstance(error, load.LoadError):
+        return _failed(str(error), Exit.USAGE, as_json, prefix="")
+    where = _keep_traceback(error)
+    return _failed(
+        f"a fault of campaign itself ({type(error).__name__}: {error}); "
+        f"its traceback is kept in {where}",
+        Exit.FAULT,
+        as_json,
+    )
+
+
+def _failed(what: str, code: Exit, as_json: bool, prefix: str = "campaign: ") -> int:
+    click.echo(f"{prefix}{what}", err=True)
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"error": what, "exit": int(code)}))
+    return code
+
+
+def _keep_traceback(error: Exception) -> Path | str:
+    text = "".join(traceback.format_exception(error))
+    name = f"campaign-fault-{time.strftime('%Y%m%dT%H%M%S')}.txt"
+    for folder in (Path.cwd() / ".campaign", Path("/tmp")):
+        try:
+            if folder.is_dir():
+                (folder / name).write_text(text, encoding="utf-8")
+                return folder / name
+        except OSError:
+            continue
+    return "no file: none could be written"

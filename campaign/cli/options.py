@@ -1,0 +1,70 @@
+"""Arguments and options that several commands share."""
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from campaign.workspace import Workspace
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output.")
+
+
+def workspace(context: click.Context) -> Workspace:
+    """The workspace that the command works in. Errors: CampaignError where there is none."""
+    return Workspace.find(context.find_root().obj)
+
+
+def playbooks(required: bool) -> Callable[[F], F]:
+    """PLAYBOOK... by name or path, completed by the shell from the workspace."""
+    return click.argument("playbooks", nargs=-1, required=required, metavar="PLAYBOOK...")
+
+
+variables = click.option(
+    "-e",
+    "--var",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a playbook variable; may be repeated.",
+)
+
+
+def parsed(pairs: tuple[str, ...]) -> dict[str, str]:
+    """NAME=VALUE pairs as a mapping. Errors: click.UsageError."""
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--var {pair!r} is not NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def print_json(value: object) -> None:
+    """A dataclass, or a list of them, as JSON on standard output."""
+    click.echo(json.dumps(value, default=_plain, indent=2, sort_keys=True))
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def command_line() -> str:
+    """This invocation, as it can be typed again."""
+    return shlex.join(["campaign", *sys.argv[1:]])

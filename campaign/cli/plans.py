@@ -1,0 +1,166 @@
+"""A plan as text and as JSON."""
+
+from collections.abc import Iterator
+
+from campaign.cli.text import columns, money, seconds, shown
+from campaign.operations.plan import Planned
+from campaign.redact import Redactor
+from playbooks.diff import unified
+from playbooks.edits import FileEdit
+from playbooks.plan import Boot, BootForecast
+from playbooks.playbook import Step
+
+
+def as_text(planned: Planned, *, diffs: bool) -> str:
+    """The plan as a person reads it before saying yes."""
+    text = "\n".join(_lines(planned, diffs))
+    return shown(Redactor(planned.system.secrets).text(text))
+
+
+def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
+    plan, system = planned.plan, planned.system
+    yield f"Plan for {system.campaign}: {_boots(planned)}"
+    for boot, forecast in zip(plan.boots, plan.forecast, strict=True):
+        yield ""
+        yield from _boot(planned, boot, forecast, diffs)
+    yield ""
+    yield f"In all: {_cost(planned)}"
+    if any(one.guessed for one in plan.forecast):
+        yield "  Guessed where this ledger has no past cycle or run to go by."
+    for one in planned.can_show:
+        yield f"  {one}"
+    for one in planned.without_undo:
+        yield f"  NO UNDO: {one} cannot be taken back"
+
+
+def _boots(planned: Planned) -> str:
+    measured, cycles = len(planned.plan.measured), planned.plan.cycles
+    boots = f"{measured} boot{'s' if measured != 1 else ''} to measure"
+    return f"{boots}, {cycles} restart{'s' if cycles != 1 else ''} with the way back"
+
+
+def _cost(planned: Planned) -> str:
+    plan, system = planned.plan, planned.system
+    price = f", {money(plan.money, system.cost.currency)}" if system.cost.currency else ""
+    return f"about {seconds(plan.downtime_s)} down, {seconds(plan.seconds)} in all{price}"
+
+
+def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> Iterator[str]:
+    number = f"{boot.position + 1}/{len(planned.plan.boots)}"
+    yield f"{number}  {boot.title}{_about(boot)}"
+    if boot.playbook is not None and boot.playbook.question:
+        yield f"     asks: {boot.playbook.question}"
+    for edit in boot.edits:
+        yield f"     edit {edit.host}:{edit.where}  ({_size(edit)})"
+        if diffs and not _is_env(planned, edit):
+            yield from _indented(unified(edit.base, edit.content, edit.path))
+    if boot.env:
+        rows = [
+            (f"{one.service}: {one.name}", _value(one.before), "->", _value(one.after))
+            for one in boot.env
+        ]
+        yield columns(rows, indent="     env  ")
+    for step in boot.before:
+        yield f"     {_step(step)}"
+    if boot.services:
+        down = f"{'guessed' if forecast.guessed else 'about'} {seconds(forecast.downtime_s)} down"
+        yield f"     restart {', '.join(boot.services)}  ({down})"
+    elif boot.playbook is None:
+        yield "     nothing to put back: the base is running already"
+    for step in boot.measures:
+        yield f"     {_step(step)}"
+
+
+def _about(boot: Boot) -> str:
+    if boot.playbook is None:
+        return ""
+    names = f" for {', '.join(boot.playbook.hypotheses)}" if boot.playbook.hypotheses else ""
+    return f"  ({boot.playbook.kind}{names})"
+
+
+def _step(step: Step) -> str:
+    return f"{type(step.action).__name__.lower()}: {step.name}"
+
+
+def _size(edit: FileEdit) -> str:
+    if edit.base is None:
+        return "new file"
+    if edit.content is None:
+        return "deleted"
+    if edit.base == edit.content:
+        return f"mode {edit.before.mode:04o} -> {edit.after.mode:04o}"
+    diff = unified(edit.base, edit.content, edit.path).splitlines()
+    plus = sum(line.startswith("+") and not line.startswith("+++") for line in diff)
+    minus = sum(line.startswith("-") and not line.startswith("---") for line in diff)
+    return f"+{plus} -{minus} lines"
+
+
+def _is_env(planned: Planned, edit: FileEdit) -> bool:
+    """Whether the env table shows the edit already."""
+    services = planned.system.services.values()
+    return any(one.env is not None and one.env.path == edit.where for one in services)
+
+
+def _value(value: str | None) -> str:
+    return (
+        "unset" if value is None else repr(value) if value != value.strip() or not value else value
+    )
+
+
+def _indented(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        yield f"       {line}"
+
+
+def as_data(planned: Planned) -> dict[str, object]:
+    """The plan for programs; secrets are taken out."""
+    redactor = Redactor(planned.system.secrets)
+    plan = planned.plan
+    return {
+        "campaign": planned.system.campaign,
+        "restarts": plan.cycles,
+        "downtime_s": plan.downtime_s,
+        "seconds": plan.seconds,
+        "money": plan.money,
+        "currency": planned.system.cost.currency,
+        "can_show": list(planned.can_show),
+        "without_undo": list(planned.without_undo),
+        "boots": [
+            _boot_data(boot, forecast, redactor)
+            for boot, forecast in zip(plan.boots, plan.forecast, strict=True)
+        ],
+    }
+
+
+def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[str, object]:
+    return {
+        "playbook": boot.playbook.name if boot.playbook else None,
+        "kind": boot.playbook.kind.value if boot.playbook else None,
+        "hypotheses": list(boot.playbook.hypotheses) if boot.playbook else [],
+        "arm": boot.arm,
+        "restarts": list(boot.services),
+        "downtime_s": forecast.downtime_s,
+        "measure_s": forecast.measure_s,
+        "money": forecast.money,
+        "guessed": forecast.guessed,
+        "edits": [
+            {
+                "host": edit.host,
+                "path": edit.where,
+                "before": edit.before.sha256,
+                "after": edit.after.sha256,
+                "diff": redactor.text(unified(edit.base, edit.content, edit.path)),
+            }
+            for edit in boot.edits
+        ],
+        "env": [
+            {
+                "service": one.service,
+                "name": one.name,
+                "before": one.before if one.before is None else redactor.text(one.before),
+                "after": one.after if one.after is None else redactor.text(one.after),
+            }
+            for one in boot.env
+        ],
+        "measures": [_step(step) for step in boot.measures],
+    }

@@ -1,0 +1,215 @@
+"""plan, run, recover."""
+
+import sys
+from collections.abc import Callable
+
+import click
+
+from campaign.cli import options, plans
+from campaign.cli.progress import Progress
+from campaign.cli.text import shown
+from campaign.engine.run import Outcome
+from campaign.engine.stop import Stop, handled
+from campaign.errors import CampaignError, Exit
+from campaign.operations import plan as planning
+from campaign.operations import recover as recovering
+from campaign.operations.plan import Planned, Request
+from campaign.operations.run import Ready, ready
+
+WORDS = ("supported", "refuted", "inconclusive", "invalid")
+
+
+@click.command()
+@options.playbooks(required=True)
+@options.variables
+@click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files.")
+@options.as_json
+@click.pass_context
+def plan(
+    context: click.Context,
+    playbooks: tuple[str, ...],
+    variables: tuple[str, ...],
+    diff: bool,
+    as_json: bool,
+) -> None:
+    """Show what a run of the PLAYBOOKs would do: boots, edits, environment, restarts, cost."""
+    request = Request(playbooks, options.parsed(variables))
+    planned = planning.plan(options.workspace(context), request)
+    if as_json:
+        options.print_json(plans.as_data(planned))
+    else:
+        click.echo(plans.as_text(planned, diffs=diff))
+
+
+@click.command()
+@options.playbooks(required=True)
+@options.variables
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; for campaigns that are not protected.")
+@click.option("--yes-i-mean", metavar="NAME", help="Do not ask; the protected campaign's name.")
+@click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
+@click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
+@click.option(
+    "--expect", type=click.Choice(WORDS), help="Exit 1 unless every verdict is this word."
+)
+@options.as_json
+@click.pass_context
+def run(
+    context: click.Context,
+    playbooks: tuple[str, ...],
+    variables: tuple[str, ...],
+    yes: bool,
+    yes_i_mean: str | None,
+    dry_run: bool,
+    diff: bool,
+    expect: str | None,
+    as_json: bool,
+) -> int:
+    """Run the PLAYBOOKs as one campaign, sharing restarts; then put everything back.
+
+    The plan is shown first. Ctrl-C stops and puts back.
+    """
+    workspace = options.workspace(context)
+    request = Request(playbooks, options.parsed(variables))
+    with ready(workspace, request, options.command_line()) as one:
+        click.echo(plans.as_text(one.planned, diffs=diff), err=not dry_run or as_json)
+        if dry_run:
+            if as_json:
+                options.print_json(plans.as_data(one.planned))
+            return Exit.COMPLETED
+        _confirm(one.planned, yes, yes_i_mean)
+        outcome = carry_out(one)
+    return _ended(outcome, expect, as_json)
+
+
+def carry_out(one: Ready) -> Outcome:
+    """Executes a ready run with progress on stderr and signals handled."""
+    with Progress() as progress:
+        stop = Stop(
+            refuse=lambda: progress.line(
+                "     putting back is under way and is not stopped; once more abandons it, "
+                "and leaves the system dirty"
+            )
+        )
+        with handled(stop):
+            return one.execute(progress, stop)
+
+
+def _confirm(planned: Planned, yes: bool, yes_i_mean: str | None) -> None:
+    name = planned.system.campaign
+    if planned.system.protected:
+        _confirm_protected(name, yes_i_mean)
+    elif yes_i_mean is not None and yes_i_mean != name:
+        raise CampaignError(Exit.REFUSED, f"this campaign is {name}, not {yes_i_mean}")
+    elif not yes and yes_i_mean is None:
+        _ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
+
+
+def _confirm_protected(name: str, yes_i_mean: str | None) -> None:
+    if yes_i_mean is None:
+        _ask(
+            f"{name} is protected. Type its name to run this: ",
+            lambda answer: answer == name,
+            f"--yes-i-mean {name}",
+        )
+    elif yes_i_mean != name:
+        raise CampaignError(Exit.REFUSED, f"this protected campaign is {name}, not {yes_i_mean}")
+
+
+def _ask(question: str, accept: Callable[[str], bool], option: str) -> None:
+    """Errors: CampaignError (REFUSED) on anything but the accepted answer."""
+    if not sys.stdin.isatty():
+        raise CampaignError(
+            Exit.REFUSED, "nobody is there to confirm the plan", f"add {option} to run it"
+        )
+    click.echo(question, err=True, nl=False)
+    if not accept(sys.stdin.readline().strip()):
+        raise CampaignError(Exit.REFUSED, "not confirmed; nothing was changed")
+
+
+def _ended(outcome: Outcome, expect: str | None, as_json: bool) -> int:
+    code = outcome.exit
+    if code is Exit.COMPLETED and expect and not _met(outcome, expect):
+        code = Exit.UNMET
+    if as_json:
+        options.print_json({"exit": int(code), **_data(outcome)})
+    for text in _last_words(outcome, code, expect):
+        click.echo(shown(text), err=True)
+    return code
+
+
+def _met(outcome: Outcome, expect: str) -> bool:
+    words = [str(one.verdict.word) for one in outcome.runs if one.verdict]
+    return bool(words) and all(word == expect for word in words)
+
+
+def _data(outcome: Outcome) -> dict[str, object]:
+    return {
+        "runs": [
+            {
+                "id": one.id,
+                "playbook": one.playbook,
+                "status": one.status,
+                "verdict": one.verdict,
+            }
+            for one in outcome.runs
+        ],
+        "error": outcome.error,
+        "remaining": list(outcome.remaining),
+    }
+
+
+def _last_words(outcome: Outcome, code: Exit, expect: str | None) -> list[str]:
+    lines = []
+    if outcome.error:
+        lines.append(f"campaign: {outcome.error}")
+    if outcome.remaining:
+        lines.append("DIRTY: not everything could be put back. What is left to do:")
+        lines += [f"  - {one}" for one in outcome.remaining]
+    elif code is not Exit.FAULT:
+        lines.append("Everything was put back.")
+    if code is Exit.UNMET:
+        lines.append(f"campaign: the verdicts are not all {expect}")
+    return lines
+
+
+@click.command()
+@options.as_json
+@click.pass_context
+def recover(context: click.Context, as_json: bool) -> int:
+    """Put back what an interrupted run left, restart what ran it, and verify.
+
+    A second call finds nothing to do.
+    """
+    done = recovering.recover(options.workspace(context))
+    code = Exit.DIRTY if done.restored.dirty else Exit.COMPLETED
+    if as_json:
+        options.print_json(
+            {
+                "exit": int(code),
+                "restored": list(done.restored.paths),
+                "restarted": [one.services for one in done.restored.cycles],
+                "runs": list(done.runs),
+                "remaining": list(done.restored.remaining),
+                "note": done.note,
+            }
+        )
+        return code
+    for text in _recovered(done):
+        click.echo(shown(text))
+    return code
+
+
+def _recovered(done: recovering.Recovered) -> list[str]:
+    lines = [f"note: {done.note}"] if done.note else []
+    lines += [f"restored {path}" for path in done.restored.paths]
+    for lived in done.restored.cycles:
+        lines.append(f"restarted {', '.join(lived.services)}")
+    lines += [f"closed run {run}" for run in done.runs]
+    if done.restored.remaining:
+        lines.append("DIRTY: what is left to do:")
+        lines += [f"  - {one}" for one in done.restored.remaining]
+    elif not (done.restored.paths or done.restored.cycles or done.runs):
+        lines.append("Nothing to recover.")
+    else:
+        lines.append("Everything was put back.")
+    return lines

@@ -1,0 +1,183 @@
+"""runs list, show, log, retract."""
+
+from collections.abc import Iterator
+from shutil import copyfileobj
+from sys import stdout
+
+import click
+
+from campaign.cli import options
+from campaign.cli.text import columns, money, seconds, shown, when
+from campaign.operations import runs as operations
+from campaign.operations.runs import Listed, Shown
+from hypotheses.rates import rate_text
+
+STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
+
+
+@click.group()
+def runs() -> None:
+    """List, show and retract runs."""
+
+
+@runs.command("list")
+@click.option("-l", "--limit", type=click.IntRange(1), help="At most so many, the newest first.")
+@click.option("--playbook", help="Only runs of this playbook.")
+@click.option("--hypothesis", help="Only runs for this hypothesis.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only runs of this status.")
+@options.as_json
+@click.pass_context
+def list_(
+    context: click.Context,
+    limit: int | None,
+    playbook: str | None,
+    hypothesis: str | None,
+    status: str | None,
+    as_json: bool,
+) -> None:
+    """List the runs, the newest first."""
+    found = operations.listed(options.workspace(context), limit, playbook, hypothesis, status)
+    if as_json:
+        options.print_json(found)
+    elif not found:
+        click.echo("no such runs")
+    else:
+        heads = ("run", "started", "status", "failed", "verdict", "down", "cost")
+        click.echo(columns([heads, *map(_row, found)], right=(5, 6)))
+
+
+def _row(one: Listed) -> tuple[str, ...]:
+    run = one.run
+    status = run.status if run.state == "clean" else f"{run.status}, dirty"
+    return (
+        run.id,
+        when(run.started_at),
+        "retracted" if run.retracted else status,
+        rate_text(one.counts) if one.counts.n else "-",
+        _verdict(one),
+        seconds(one.costs.downtime_s),
+        money(one.costs.money, ""),
+    )
+
+
+def _verdict(one: Listed) -> str:
+    if not one.verdicts:
+        return "-"
+    last = one.verdicts[-1]
+    return f"{last.word}, {last.qualifier}" if last.qualifier else last.word
+
+
+@runs.command()
+@click.argument("run")
+@click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files.")
+@options.as_json
+@click.pass_context
+def show(context: click.Context, run: str, diff: bool, as_json: bool) -> None:
+    """Show one RUN whole; part of its id is enough."""
+    found = operations.shown(options.workspace(context), run)
+    if as_json:
+        options.print_json(found)
+    else:
+        click.echo(shown("\n".join(_shown(found, diff))))
+
+
+def _shown(found: Shown, diff: bool) -> Iterator[str]:
+    run = found.listed.run
+    yield f"{run.id}: {run.status}, {run.state}  ({run.kind})"
+    named = [
+        ("question", run.question),
+        ("if true", run.if_true),
+        ("if false", run.if_false),
+        ("hypotheses", ", ".join(found.listed.hypotheses)),
+        ("started", when(run.started_at)),
+        ("ended", when(run.ended_at)),
+        ("command", run.command),
+        ("variables", run.variables),
+        ("error", run.error or ""),
+        ("retracted", run.retracted or ""),
+        ("cost", _cost(found)),
+    ]
+    yield columns([(name, text) for name, text in named if text], indent="  ")
+    yield from _steps(found)
+    yield from _changes(found, diff)
+    yield from _evidence(found)
+    for verdict in found.listed.verdicts:
+        about = f" on {verdict.hypothesis}" if verdict.hypothesis else ""
+        qualifier = f", {verdict.qualifier}" if verdict.qualifier else ""
+        yield f"verdict{about}: {verdict.word}{qualifier}"
+        yield from (f"  - {reason}" for reason in verdict.reasons.splitlines())
+        if verdict.still_needed:
+            yield f"  still needed: {verdict.still_needed}"
+    if found.artifacts:
+        yield "kept (campaign runs log RUN [NAME]):"
+        yield columns([(one.name, f"{one.bytes} bytes", one.path) for one in found.artifacts],
+                      indent="  ", right=(1,))  # fmt: skip
+
+
+def _cost(found: Shown) -> str:
+    costs = found.listed.costs
+    return (
+        f"{costs.restarts} restarts, {seconds(costs.downtime_s)} down, "
+        f"{seconds(costs.occupied_s)} occupied, {money(costs.money, '')}"
+    )
+
+
+def _steps(found: Shown) -> Iterator[str]:
+    yield "steps:"
+    rows = []
+    for step in found.steps:
+        took = "-" if step.ended_at is None else seconds(step.ended_at - step.started_at)
+        rows.append((f"{step.position}", step.name, step.status, took, step.detail, step.undo))
+    if rows:
+        yield columns(rows, right=(0, 3), indent="  ")
+
+
+def _changes(found: Shown, diff: bool) -> Iterator[str]:
+    if found.edits:
+        yield "changed:"
+    for edit in found.edits:
+        back = "put back" if edit.put_back_at is not None else "NOT put back"
+        yield f"  {edit.host}:{edit.path}  {back}"
+        if diff:
+            yield from (f"    {line}" for line in edit.diff.splitlines())
+    for boot in found.boots:
+        if boot.effect:
+            yield f"effect{f' [{boot.arm}]' if boot.arm else ''}: {boot.effect}"
+            yield from (f"  - {reason}" for reason in boot.effect_reasons.splitlines())
+
+
+def _evidence(found: Shown) -> Iterator[str]:
+    for one in found.observations:
+        counts = found.counts.get(one.id)
+        text = rate_text(counts) if counts else "no trials"
+        invalid = f"  INVALID: {one.invalid}" if one.invalid else ""
+        yield f"observed [{one.arm}] by {one.reproducer}: {text} ({one.stop_reason}){invalid}"
+    for comparison in found.comparisons:
+        yield (
+            f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "
+            f"{comparison.left_only} left only, {comparison.right_only} right only, "
+            f"{comparison.duplicate} duplicate; coverage {comparison.coverage:.1%}"
+        )
+        for key in found.keys[comparison.id]:
+            yield f"  {key.state} {key.key}"
+            yield from (f"    {side}" for side in (key.left_line, key.right_line) if side)
+
+
+@runs.command()
+@click.argument("run")
+@click.argument("name", required=False)
+@click.pass_context
+def log(context: click.Context, run: str, name: str | None) -> None:
+    """Print what a RUN kept under NAME (default: its reproducer's output)."""
+    path = operations.log(options.workspace(context), run, name)
+    with path.open("rb") as file:
+        copyfileobj(file, stdout.buffer)
+
+
+@runs.command()
+@click.argument("run")
+@click.option("--reason", required=True, help="Why its results do not count; kept and shown.")
+@click.pass_context
+def retract(context: click.Context, run: str, reason: str) -> None:
+    """Take the results of a RUN out of all judging; what it cost stays."""
+    click.echo(f"retracted {operations.retract(options.workspace(context), run, reason)}")

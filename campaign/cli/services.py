@@ -1,0 +1,57 @@
+"""services list, start, stop, restart: the embedded services outside of runs."""
+
+import click
+
+from campaign.cli import options
+from campaign.cli.text import columns, when
+from campaign.operations import services as operations
+
+
+@click.group()
+def services() -> None:
+    """Start, stop and list the embedded services."""
+
+
+@services.command("list")
+@options.as_json
+@click.pass_context
+def list_(context: click.Context, as_json: bool) -> None:
+    """List the services, their processes and their logs."""
+    found = operations.listed(options.workspace(context))
+    if as_json:
+        options.print_json(found)
+        return
+    rows = [("service", "state", "pid", "processes", "since", "log")]
+    for one in found:
+        state = "running" if one.running else "stopped"
+        pid = str(one.pid) if one.pid else "-"
+        rows.append((one.name, state, pid, str(one.processes), when(one.started_at), one.log))
+    click.echo(columns(rows, right=(2, 3)))
+
+
+def _report(word: str, names: tuple[str, ...]) -> None:
+    click.echo(f"{word} {', '.join(names)}" if names else "nothing to do")
+
+
+@services.command()
+@click.argument("names", nargs=-1, metavar="[SERVICE]...")
+@click.pass_context
+def start(context: click.Context, names: tuple[str, ...]) -> None:
+    """Start the SERVICEs (default: all) that do not run, and wait until they are healthy."""
+    _report("started", operations.start(options.workspace(context), names))
+
+
+@services.command()
+@click.argument("names", nargs=-1, metavar="[SERVICE]...")
+@click.pass_context
+def stop(context: click.Context, names: tuple[str, ...]) -> None:
+    """Stop the SERVICEs (default: all) that run."""
+    _report("stopped", operations.stop(options.workspace(context), names))
+
+
+@services.command()
+@click.argument("names", nargs=-1, metavar="[SERVICE]...")
+@click.pass_context
+def restart(context: click.Context, names: tuple[str, ...]) -> None:
+    """Restart the SERVICEs (default: all) with their groups, and wait until they are healthy."""
+    _report("restarted", operations.restart(options.workspace(context), names))

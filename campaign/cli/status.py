@@ -1,0 +1,104 @@
+"""status and report: read from the ledger, quick to start."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from campaign.cli import options
+from campaign.cli.text import columns, money, seconds, shown, when
+from campaign.errors import CampaignError, Exit
+from campaign.operations import status as reading
+from campaign.operations.status import Status
+
+GLYPHS = {
+    "open": "○",
+    "leading": "◐",
+    "supported": "▲",
+    "refuted": "✗",
+    "confirmed": "●",
+    "abandoned": "–",
+}
+
+
+@click.command()
+@options.as_json
+@click.pass_context
+def status(context: click.Context, as_json: bool) -> None:
+    """Show the campaign, its hypotheses, what they cost, and what was left undone."""
+    found = reading.status(options.workspace(context))
+    if as_json:
+        options.print_json(found)
+        return
+    click.echo("\n".join(_lines(found)))
+
+
+def _lines(found: Status) -> Iterator[str]:
+    from hypotheses.rates import rate_text
+
+    name = found.campaign.name if found.campaign else "(not run yet)"
+    currency = found.campaign.currency if found.campaign else ""
+    yield shown(
+        f"{name} | {found.runs} runs, {found.total.restarts} restarts | "
+        f"down {seconds(found.total.downtime_s)}, occupied {seconds(found.total.occupied_s)} | "
+        f"{money(found.total.money, currency)}"
+    )
+    if found.campaign and found.campaign.symptom:
+        yield shown(f"symptom: {found.campaign.symptom}")
+    yield f"baseline: {rate_text(found.baseline)}"
+    for run in found.running:
+        yield shown(f"running: {run.id} since {when(run.started_at)} (pid {run.owner_pid})")
+    for run in found.left:
+        what = "could not be put back whole" if run.state == "dirty" else "was interrupted"
+        yield shown(f"! {run.id} {what}; run: campaign recover")
+    yield ""
+    yield from _hypotheses(found, currency)
+
+
+def _hypotheses(found: Status, currency: str) -> Iterator[str]:
+    from hypotheses.observation import Counts
+    from hypotheses.rates import rate_text
+
+    if not found.hypotheses:
+        yield "no hypotheses yet; add one: campaign hypothesis add SLUG --claim '...'"
+        return
+    rows = [("", "hypothesis", "standing", "failed", "restarts", "down", "cost")]
+    for one in found.hypotheses:
+        standing = one.standing or ""
+        rate = rate_text(Counts(one.fail, one.n - one.fail)) if one.n else "-"
+        rows.append(
+            (
+                GLYPHS.get(standing, " "),
+                one.hypothesis,
+                standing,
+                rate,
+                str(one.restarts),
+                seconds(one.downtime_s),
+                money(one.money, currency),
+            )
+        )
+    yield columns(rows, right=(4, 5, 6))
+
+
+@click.command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file instead of standard output.",
+)
+@click.pass_context
+def report(context: click.Context, output: Path | None) -> None:
+    """Print the campaign's report as Markdown."""
+    from campaign.ledger.reads import Ledger
+    from campaign.report.markdown import render
+
+    with Ledger.open(options.workspace(context).ledger) as ledger:
+        text = render(ledger)
+    if output is None:
+        click.echo(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CampaignError(Exit.USAGE, f"cannot write {output}: {error.strerror}") from error

@@ -1,0 +1,55 @@
+"""Plain text for screens: aligned columns, durations, money, times."""
+
+import time
+import unicodedata
+from collections.abc import Sequence
+
+
+def width(text: str) -> int:
+    """Columns that `text` takes on a terminal: wide characters two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1
+        for one in text
+    )
+
+
+def shown(text: str) -> str:
+    """`text` without control characters, so that nothing from a log or a file drives a terminal."""
+    return "".join(
+        one if one in "\n\t" or unicodedata.category(one)[0] != "C" else "\ufffd" for one in text
+    )
+
+
+def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "") -> str:
+    """Rows with aligned columns, two blanks apart; those numbered in `right` to the right."""
+    rows = [[shown(cell).replace("\n", " ") for cell in row] for row in rows]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = []
+        for index, cell in enumerate(row):
+            pad = " " * (widths[index] - width(cell))
+            cells.append(pad + cell if index in right else cell + pad)
+        lines.append(indent + "  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def seconds(value: float) -> str:
+    """1.2 s, 41 s, 3 m 05 s, 2 h 10 m."""
+    if value < 10:
+        return f"{value:.1f} s"
+    whole = round(value)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
+
+
+def money(value: float, currency: str) -> str:
+    return f"{value:.2f} {currency}".rstrip()
+
+
+def when(at: float | None) -> str:
+    """Local date and time to the second; '-' for None."""
+    return "-" if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))

@@ -1,0 +1,1 @@
+"""A small real system with a real race, and the campaign that finds it."""

@@ -1,0 +1,1 @@
+"""Walks a plan: transitions, measures, and always the way back."""

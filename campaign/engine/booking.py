@@ -1,0 +1,79 @@
+"""What restart cycles cost and how runs end, as the ledger books it."""
+
+import json
+from dataclasses import dataclass
+
+from campaign.engine.cycle import Lived
+from campaign.engine.putback import Restored
+from campaign.ledger import records
+from campaign.ledger.reads import Ledger
+from campaign.ledger.recorder import Recorder
+from playbooks.system import Cost
+
+
+@dataclass(frozen=True)
+class Books:
+    """The ledger and the rates that money is reckoned by."""
+
+    recorder: Recorder
+    cost: Cost
+
+    def cycle(self, boot_id: str, run: str, lived: Lived, outcome: str) -> str:
+        """Charges a restart cycle to `run`, once; returns its id."""
+        processes = {
+            name: {"pid": one.pid, "start_ticks": one.start_ticks, "started_at": one.started_at}
+            for name, one in lived.started.items()
+        }
+        record = records.Cycle(
+            id=self.recorder.new_id(),
+            boot=boot_id,
+            run=run,
+            services=" ".join(lived.services),
+            requested_at=lived.requested_at,
+            down_at=lived.down_at,
+            healthy_at=lived.healthy_at,
+            downtime_s=lived.downtime_s,
+            drain_s=lived.drain_s,
+            down_s=lived.down_s,
+            warmup_s=lived.warmup_s,
+            killed=" ".join(lived.killed),
+            outcome=outcome,
+            proof=json.dumps(processes, sort_keys=True),
+            money=self.cost.money(lived.downtime_s, 0.0),
+        )
+        self.recorder.add(record)
+        return record.id
+
+    def way_back(
+        self, batch: str, run: str, position: int, restored: Restored, started: float, ended: float
+    ) -> None:
+        """Charges the way back to the base to `run`, the last one before it."""
+        occupied = ended - started
+        boot = records.Boot(
+            id=self.recorder.new_id(),
+            batch=batch,
+            run=None,
+            position=position,
+            arm="",
+            toggles="",
+            started_at=started,
+            ended_at=ended,
+            occupied_s=occupied,
+            money=self.cost.money(0.0, occupied),
+        )
+        with self.recorder.transaction():
+            self.recorder.add(boot)
+            for lived in restored.cycles:
+                outcome = "failed" if lived.healthy_at is None else "healthy"
+                self.cycle(boot.id, run, lived, outcome)
+
+    def close_run(self, run: str, status: str, state: str, at: float, error: str = "") -> None:
+        """Ends a run; where it is clean, its file edits have been put back."""
+        with Ledger.open(self.recorder.path) as ledger:
+            outstanding = [edit.id for edit in ledger.edits(run) if edit.put_back_at is None]
+        with self.recorder.transaction():
+            self.recorder.update(
+                records.Run, run, status=status, state=state, ended_at=at, error=error or None
+            )
+            for edit in outstanding if state == "clean" else ():
+                self.recorder.update(records.Edit, edit, put_back_at=at)

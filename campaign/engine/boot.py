@@ -1,0 +1,269 @@
+"""One boot of a run: the transition into it, the proof, its measures, the proof again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from campaign.engine import cycle, evidence, measure, proof, transition
+from campaign.engine.booking import Books
+from campaign.engine.cycle import CycleFailed, Lived
+from campaign.engine.judge import ARM, BootEvidence
+from campaign.engine.measure import Place, Seen, StepFailed
+from campaign.engine.proof import Proof
+from campaign.engine.reproduce import reproduce
+from campaign.engine.session import Session
+from campaign.engine.steps import Steps, kind_of, undo_of
+from campaign.ledger import records
+from playbooks.diff import unified
+from playbooks.hosts.connection import HostError, HostLost
+from playbooks.plan import Boot
+from playbooks.playbook import Collect, Command, Compare, Http, Reproduce, Step, Wait
+from playbooks.services.process import JournalSpecs, specs_of
+
+
+class BootWalk:
+    """Brings the system into a boot, and measures in it."""
+
+    def __init__(self, session: Session, boot: Boot, run: str, steps: Steps) -> None:
+        self.boot = boot
+        self.id = session.recorder.new_id()
+        self._session = session
+        self._run = run
+        self._steps = steps
+        self._started = session.clock()
+        self._cycle_id: str | None = None
+        self._cursors: dict[str, int] = {}
+        self._since: float | None = None
+        self._proof = Proof(())
+
+    def enter(self, previous: Boot | None) -> None:
+        """The transition: undo `previous` (None: the base), make this boot, restart, prove.
+
+        Errors: StepFailed, Stopped, HostLost, CampaignError.
+        """
+        self._session.recorder.add(
+            records.Boot(
+                self.id,
+                self._session.batch,
+                self._run,
+                self.boot.position,
+                self.boot.arm,
+                "\n".join(transition.toggles(self.boot)),
+                self._started,
+            )
+        )
+        self._undo_commands(previous)
+        self._apply(previous)
+        for step in self.boot.before:
+            self._perform(step, Seen())
+        self._restart()
+        self._proof = self._prove("start")
+
+    def measure(self) -> BootEvidence:
+        """Performs the measures and reads the proof again.
+
+        Errors: StepFailed, Stopped, HostLost, CampaignError.
+        """
+        seen = Seen()
+        for step in self.boot.measures:
+            self._session.stop.check()
+            self._perform(step, seen)
+        invalid = self._still_proven(seen)
+        return BootEvidence(self.boot.arm, self._proof.effect, self._proof.reasons, seen, invalid)
+
+    def close(self) -> None:
+        """Books the time that the boot occupied the system; however it ended."""
+        occupied = self._session.clock() - self._started
+        self._session.recorder.update(
+            records.Boot,
+            self.id,
+            ended_at=self._session.clock(),
+            occupied_s=occupied,
+            money=self._session.system.cost.money(0.0, occupied),
+        )
+
+    def _undo_commands(self, previous: Boot | None) -> None:
+        steps = (*previous.before, *previous.measures) if previous else ()
+        hosts = {one.action.on for one in steps if isinstance(one.action, Command)}
+        for name in sorted(hosts):
+            result = self._session.hosts[name].undo_commands()
+            for conflict in result.conflicts:
+                raise StepFailed(conflict.instructions)
+
+    def _apply(self, previous: Boot | None) -> None:
+        changes = transition.difference(previous, self.boot)
+        if not changes and not self.boot.changes:
+            return
+        first, *rest = self.boot.changes or (None,)
+        name = first.name if first else "put back the files of the boot before"
+        kind = kind_of(first.action) if first else "restore"
+        undo = undo_of(first.action) if first else ""
+        with self._steps.doing(self.id, name, kind, undo) as doing:
+            for host, change in changes.items():
+                self._apply_on(host, change)
+            self._record_edits()
+            count = sum(len(one.changes) + len(one.restore) for one in changes.values())
+            doing.detail = f"{count} file{'s' if count != 1 else ''} in one go"
+        for step in rest:
+            with self._steps.doing(self.id, step.name, kind_of(step.action), undo_of(step.action)):
+                pass
+
+    def _apply_on(self, name: str, change: transition.HostChange) -> None:
+        try:
+            self._session.hosts[name].apply(
+                change.changes, change.restore, run=self._session.batch, specs=self._specs(name)
+            )
+        except HostLost:
+            raise
+        except HostError as error:
+            raise StepFailed(f"host {name}: {error}") from error
+
+    def _specs(self, host: str) -> JournalSpecs:
+        """What the host's journal needs to restart its services without the ledger."""
+        return specs_of(self._session.system, host)
+
+    def _record_edits(self) -> None:
+        self._session.recorder.add_all(
+            [
+                records.Edit(
+                    self._session.recorder.new_id(),
+                    self.id,
+                    self._run,
+                    edit.host,
+                    edit.where,
+                    edit.before.sha256,
+                    edit.after.sha256,
+                    unified(edit.base, edit.content, edit.path),
+                    "\n".join(edit.steps),
+                )
+                for edit in self.boot.edits
+            ]
+        )
+
+    def _perform(self, step: Step, seen: Seen) -> None:
+        kind, undo = kind_of(step.action), undo_of(step.action)
+        with self._steps.doing(self.id, step.name, kind, undo) as doing:
+            try:
+                doing.detail = self._measure(step, doing.id, seen)
+            except HostLost:
+                raise
+            except HostError as error:
+                self._session.stop.check()
+                raise StepFailed(str(error)) from error
+
+    def _measure(self, step: Step, step_id: str, seen: Seen) -> str:
+        session, place = self._session, self._place()
+        match step.action:
+            case Reproduce() as action:
+                return reproduce(session, place, step_id, action, seen)
+            case Collect() as action:
+                return evidence.collect(session, place, step_id, action)
+            case Compare() as action:
+                return evidence.compare(session, place, step_id, action, seen)
+            case Command() as action:
+                return measure.command(session, step_id, action)
+            case Http() as action:
+                return measure.http(session, action)
+            case Wait() as action:
+                session.stop.wait(action.seconds)
+                return f"waited {action.seconds:g} s"
+        raise StepFailed(f"{kind_of(step.action)} is not a measure")
+
+    def _place(self) -> Place:
+        return Place(
+            self._run, self.id, self._cycle_id, self.boot, self._cursors, self._conditions()
+        )
+
+    def _conditions(self) -> Mapping[str, str]:
+        """The environment of each service, as keyed hashes, but for what this boot sets."""
+        own = set(transition.toggles(self.boot))
+        found = {
+            f"env.{one.service}.{name}": f"hash {digest}"
+            for one in self._proof.services
+            for name, digest in one.digests.items()
+        }
+        return {**found, **{name: ARM for name in own if name.startswith("env.")}}
+
+    def _restart(self) -> None:
+        if not self.boot.services:
+            self._cursors = {
+                name: self._session.hosts[one.host].service_state(name).log_cursor
+                for name, one in self._session.system.services.items()
+            }
+            return
+        services = [self._session.system.services[name] for name in self.boot.services]
+        for host in {one.host for one in services}:
+            self._session.hosts[host].note_restart(
+                [one.name for one in services if one.host == host],
+                run=self._session.batch,
+                specs=self._specs(host),
+            )
+        with self._steps.doing(
+            self.id,
+            f"restart {', '.join(self.boot.services)}",
+            "restart",
+            "restarts on the way back",
+        ) as doing:
+            try:
+                lived = cycle.restart(services, self._session.hosts, self._session.stop)
+            except CycleFailed as error:
+                self._book(error.cycle, "failed")
+                raise StepFailed(str(error)) from error
+            self._book(lived, "healthy")
+            doing.detail = _said(lived)
+        if not self.boot.changed:
+            for name in self._session.hosts.names():
+                self._session.hosts[name].settle()
+
+    def _book(self, lived: Lived, outcome: str) -> None:
+        self._since = lived.requested_at
+        books = Books(self._session.recorder, self._session.system.cost)
+        self._cycle_id = books.cycle(self.id, self._run, lived, outcome)
+        self._cursors = {name: one.cursor for name, one in lived.started.items()}
+
+    def _prove(self, moment: str) -> Proof:
+        found = proof.read(
+            self.boot, self._session.system, self._session.hosts, self._session.hash_key,
+            self._since,
+        )  # fmt: skip
+        self._session.recorder.add_all(
+            [
+                records.ServiceState(
+                    id=self._session.recorder.new_id(),
+                    boot=self.id,
+                    service=one.service,
+                    moment=moment,
+                    pid=one.pid,
+                    started_at=one.started_at,
+                    effect=one.effect.value,
+                    proof=json.dumps(asdict(one), sort_keys=True),
+                )
+                for one in found.services
+            ]
+        )  # fmt: skip
+        if moment == "start":
+            self._session.recorder.update(
+                records.Boot,
+                self.id,
+                effect=found.effect.value,
+                effect_reasons="\n".join(found.reasons),
+            )
+        return found
+
+    def _still_proven(self, seen: Seen) -> tuple[str, ...]:
+        if not seen.observations:
+            return ()
+        changed = proof.changes(self._proof, self._prove("end"))
+        if changed:
+            reason = "; ".join(changed)
+            for observation in seen.observations:
+                self._session.recorder.update(records.Observation, observation, invalid=reason)
+        return changed
+
+
+def _said(lived: Lived) -> str:
+    text = (
+        f"down {lived.downtime_s:.1f} s: drain {lived.drain_s:.1f}, down {lived.down_s:.1f}, "
+        f"warm-up {lived.warmup_s:.1f}"
+    )
+    return f"{text}; killed: {', '.join(lived.killed)}" if lived.killed else text

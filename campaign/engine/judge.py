@@ -1,0 +1,167 @@
+"""What a run allows one to say: the ledger's observations through the rules of `hypotheses`."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from campaign.engine.events import VerdictGiven
+from campaign.engine.measure import Seen
+from campaign.engine.session import Session
+from campaign.ledger import records
+from campaign.ledger.reads import Ledger
+from hypotheses.by_mismatch import judge_detector, judge_mismatch
+from hypotheses.by_rate import differences, judge_rate
+from hypotheses.comparison import Comparison, TwoByTwo
+from hypotheses.observation import Observation, count
+from hypotheses.verdict import Effect, Verdict, Word
+from playbooks.playbook import Kind, MismatchRule, Playbook, RateRule
+
+ARM = "(the arm's own)"
+"""The value of a condition that a boot sets itself: it is compared, not required to be equal."""
+
+
+@dataclass(frozen=True)
+class BootEvidence:
+    """What one boot of a run left to judge by."""
+
+    arm: str
+    effect: Effect
+    effect_reasons: tuple[str, ...]
+    seen: Seen
+    invalid: tuple[str, ...] = ()
+
+
+def judge(
+    session: Session, run: str, playbook: Playbook, boots: Sequence[BootEvidence]
+) -> Verdict | None:
+    """The run's verdict, stored for each of its hypotheses; None where it declares none."""
+    verdict = _verdict(session, run, playbook, boots)
+    if verdict is None:
+        return None
+    verdict = _explained(verdict, boots)
+    for slug in playbook.hypotheses or (None,):
+        session.recorder.add(
+            _record(session.recorder.new_id(), run, slug, verdict, session.clock())
+        )
+        session.emit(VerdictGiven(run, playbook.name, slug, verdict))
+    return verdict
+
+
+def _verdict(
+    session: Session, run: str, playbook: Playbook, boots: Sequence[BootEvidence]
+) -> Verdict | None:
+    invalid = tuple(reason for boot in boots for reason in boot.invalid)
+    if playbook.verdict is None and playbook.kind is not Kind.DETECTOR:
+        return None
+    if invalid:
+        return Verdict(
+            Word.INVALID, "the system changed during the measures", invalid,
+            still_needed="the same run again, with the system left alone",
+        )  # fmt: skip
+    if playbook.kind is Kind.DETECTOR:
+        return judge_detector(_comparison(boots), _effect(boots))
+    with Ledger.open(session.workspace.ledger) as ledger:
+        if isinstance(playbook.verdict, MismatchRule):
+            return _by_mismatch(ledger, playbook.verdict, boots)
+        assert isinstance(playbook.verdict, RateRule)
+        return _by_rate(ledger, run, playbook.verdict, boots)
+
+
+def _by_mismatch(ledger: Ledger, rule: MismatchRule, boots: Sequence[BootEvidence]) -> Verdict:
+    comparison = _comparison(boots)
+    table = next((boot.seen.table for boot in boots if boot.seen.table), TwoByTwo())
+    trials = count(trial for boot in boots for trial in boot.seen.trials)
+    trusted = comparison.detector in ledger.trusted_detectors()
+    return judge_mismatch(
+        comparison,
+        table,
+        trials,
+        min_coverage=rule.min_coverage,
+        trusted=trusted,
+        effect=_effect(boots),
+    )
+
+
+def _comparison(boots: Sequence[BootEvidence]) -> Comparison:
+    found = (boot.seen.comparison for boot in boots if boot.seen.comparison is not None)
+    return next(found, Comparison(coverage_known=False))
+
+
+def _by_rate(ledger: Ledger, run: str, rule: RateRule, boots: Sequence[BootEvidence]) -> Verdict:
+    own = ledger.observations_of(run=run)
+    treatment = tuple(one for one in own if one.arm != rule.against)
+    if any(one.arm == rule.against for one in own):
+        control = tuple(one for one in own if one.arm == rule.against)
+    elif rule.against == "baseline":
+        control = tuple(one for one in ledger.observations_of(kind="baseline") if one.run != run)
+    else:
+        control = ledger.observations_of(playbook=rule.against)
+    treatment, control = _beyond_the_arms(treatment, control)
+    control = _comparable(treatment, control)
+    verdict = judge_rate(
+        treatment, control, expect=rule.expect, effect=_effect(boots), against=rule.against
+    )
+    return replace(verdict, numbers={**verdict.numbers, "expect": rule.expect.value})
+
+
+def _beyond_the_arms(
+    treatment: Sequence[Observation], control: Sequence[Observation]
+) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
+    """Without the conditions that an arm of either side sets: these are what is compared."""
+    own = {
+        name
+        for one in (*treatment, *control)
+        for name, value in one.conditions.items()
+        if value == ARM
+    }
+
+    def without(side: Iterable[Observation]) -> tuple[Observation, ...]:
+        return tuple(
+            replace(one, conditions={k: v for k, v in one.conditions.items() if k not in own})
+            for one in side
+        )
+
+    return without(treatment), without(control)
+
+
+def _comparable(
+    treatment: Sequence[Observation], control: Sequence[Observation]
+) -> tuple[Observation, ...]:
+    """The controls under the treatment's conditions; where there are none, the newest one,
+
+    so that the verdict names what differs.
+    """
+    same = tuple(
+        one
+        for one in control
+        if not any(differences(own.conditions, one.conditions) for own in treatment)
+    )
+    return same or tuple(control[-1:])
+
+
+def _effect(boots: Sequence[BootEvidence]) -> Effect:
+    found = {boot.effect for boot in boots}
+    for effect in (Effect.NOT_EFFECTIVE, Effect.UNPROVEN):
+        if effect in found:
+            return effect
+    return Effect.EFFECTIVE
+
+
+def _explained(verdict: Verdict, boots: Sequence[BootEvidence]) -> Verdict:
+    """With what the proof found, where it is not that everything was effective."""
+    found = tuple(reason for boot in boots for reason in boot.effect_reasons)
+    return replace(verdict, reasons=(*verdict.reasons, *dict.fromkeys(found)))
+
+
+def _record(id: str, run: str, slug: str | None, verdict: Verdict, at: float) -> records.Verdict:
+    return records.Verdict(
+        id=id,
+        run=run,
+        hypothesis=slug,
+        word=verdict.word.value,
+        qualifier=verdict.qualifier,
+        reasons="\n".join(verdict.reasons),
+        numbers=json.dumps(dict(verdict.numbers), sort_keys=True),
+        still_needed=verdict.still_needed,
+        at=at,
+    )

@@ -1,0 +1,51 @@
+"""What must hold on the hosts before a plan may run."""
+
+from collections.abc import Iterator
+
+from campaign.engine.session import Hosts
+from campaign.errors import CampaignError, Exit
+from playbooks.hosts.host import Host
+from playbooks.plan import Boot, Plan
+from playbooks.system import System
+
+
+def refuse_outstanding(hosts: Hosts) -> None:
+    """Errors: CampaignError (REFUSED) where a host still has changes of an earlier run."""
+    for name in hosts.names():
+        left = hosts.peek(name).journal()
+        if left.outstanding:
+            what = ", ".join(entry.path for entry in left.entries) or "a restart that is due"
+            raise CampaignError(
+                Exit.REFUSED,
+                f"host {name} has changes outstanding of {left.run or 'an earlier run'}: {what}",
+                "put them back first: campaign recover",
+            )
+
+
+def refuse_newer_files(plan: Plan, system: System, hosts: Hosts) -> None:
+    """Errors: CampaignError (REFUSED) where a file that the plan changes was changed by someone
+
+    after the service that runs it started: what runs is not what the file says.
+    """
+    for boot in plan.measured:
+        for text in _newer(boot, system, hosts):
+            raise CampaignError(
+                Exit.REFUSED, text, "restart it first (campaign services restart), then run again"
+            )
+
+
+def _newer(boot: Boot, system: System, hosts: Hosts) -> Iterator[str]:
+    started = {name: _started_at(system, hosts, name) for name in boot.services}
+    for edit in boot.edits:
+        for name, at in started.items():
+            service = system.services[name]
+            if at is None or service.host != edit.host or edit.before.sha256 is None:
+                continue
+            if edit.before.mtime_ns / 1e9 > at + 0.01:
+                yield f"{edit.where} was changed after {name} started"
+
+
+def _started_at(system: System, hosts: Hosts, name: str) -> float | None:
+    host: Host = hosts.peek(system.services[name].host)
+    state = host.service_state(name)
+    return state.started_at if state.running else None

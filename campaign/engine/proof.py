@@ -1,0 +1,222 @@
+"""Proof that a boot runs what it claims, read at its start and again at its end.
+
+Each process of a service is asked for its environment and its view of the patched files. A
+variable is effective, not effective or unreadable; unreadable is accepted under a readable
+ancestor of the same service that started after the change, else the effect is unproven.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from campaign.engine.session import Hosts
+from hypotheses.verdict import Effect
+from playbooks.hosts.connection import HostError
+from playbooks.hosts.host import Host
+from playbooks.hosts.processes import Environ, Process, ServiceState
+from playbooks.plan import Boot
+from playbooks.system import Service, System
+
+
+@dataclass(frozen=True)
+class ServiceProof:
+    """What a service was found to run. `digests` are keyed hashes of its main process's env."""
+
+    service: str
+    pid: int
+    start_ticks: int
+    started_at: float
+    processes: tuple[int, ...]
+    effect: Effect
+    values: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    unreadable: tuple[str, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The proofs of a boot's services; `effect` is the weakest of theirs."""
+
+    services: tuple[ServiceProof, ...]
+
+    @property
+    def effect(self) -> Effect:
+        found = {one.effect for one in self.services}
+        for effect in (Effect.NOT_EFFECTIVE, Effect.UNPROVEN):
+            if effect in found:
+                return effect
+        return Effect.EFFECTIVE
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(reason for one in self.services for reason in one.reasons)
+
+
+def read(boot: Boot, system: System, hosts: Hosts, key: bytes, since: float | None) -> Proof:
+    """Reads the proof of every service of `boot`.
+
+    `since`, on the host's clock: processes older than this are not of this boot; None where the
+    boot restarted nothing. Errors: HostLost.
+    """
+    names = boot.services or tuple(system.services)
+    return Proof(
+        tuple(
+            _service(boot, system.services[name], hosts, system.record_env, key, since)
+            for name in names
+        )
+    )
+
+
+def _service(
+    boot: Boot,
+    service: Service,
+    hosts: Hosts,
+    record: Sequence[str],
+    key: bytes,
+    since: float | None,
+) -> ServiceProof:
+    host = hosts[service.host]
+    state = host.service_state(service.name)
+    wanted = {one.name: one.after for one in boot.env if one.service == service.name}
+    if not state.running or state.pid is None:
+        return ServiceProof(
+            service.name, 0, 0, 0.0, (), Effect.NOT_EFFECTIVE,
+            reasons=(f"{service.name} is not running",),
+        )  # fmt: skip
+    environs = host.environ([one.pid for one in state.processes], [*wanted, *record], key)
+    by_pid = {one.pid: one for one in environs}
+    findings = [*_age(service, state, since), *_variables(service, state, by_pid, wanted)]
+    files = dict(_files(boot, service, host, state.pid))
+    findings += _hashes(boot, service, files)
+    main = by_pid.get(state.pid)
+    return ServiceProof(
+        service=service.name,
+        pid=state.pid,
+        start_ticks=_ticks(state),
+        started_at=state.started_at or 0.0,
+        processes=tuple(one.pid for one in state.processes),
+        effect=_weakest(findings),
+        values={str(one.pid): dict(one.values) for one in environs if one.readable},
+        unreadable=tuple(f"{one.pid}: {one.reason}" for one in environs if not one.readable),
+        digests=dict(main.digest) if main else {},
+        files=files,
+        reasons=tuple(text for _, text in findings),
+    )
+
+
+Finding = tuple[Effect, str]
+
+
+def _weakest(findings: Iterable[Finding]) -> Effect:
+    effects = {effect for effect, _ in findings}
+    if Effect.NOT_EFFECTIVE in effects:
+        return Effect.NOT_EFFECTIVE
+    return Effect.UNPROVEN if Effect.UNPROVEN in effects else Effect.EFFECTIVE
+
+
+def _ticks(state: ServiceState) -> int:
+    return next((one.start_ticks for one in state.processes if one.pid == state.pid), 0)
+
+
+def _age(service: Service, state: ServiceState, since: float | None) -> Iterator[Finding]:
+    if since is None:
+        return
+    for process in state.processes:
+        if process.started_at < since - 0.05:
+            yield (
+                Effect.NOT_EFFECTIVE,
+                f"{service.name}: pid {process.pid} is older than the restart",
+            )
+
+
+def _variables(
+    service: Service,
+    state: ServiceState,
+    environs: Mapping[int, Environ],
+    wanted: Mapping[str, str | None],
+) -> Iterator[Finding]:
+    parents = {one.pid: one for one in state.processes}
+    for process in state.processes if wanted else ():
+        environ = environs.get(process.pid)
+        if environ is None:
+            continue
+        if environ.readable:
+            yield from _wrong_values(service, environ, wanted)
+        elif not _under_readable(process, parents, environs):
+            yield (
+                Effect.UNPROVEN,
+                f"{service.name}: environment of pid {process.pid} is unreadable "
+                f"({environ.reason}) and no readable parent vouches for it",
+            )
+
+
+def _wrong_values(
+    service: Service, environ: Environ, wanted: Mapping[str, str | None]
+) -> Iterator[Finding]:
+    for name, value in wanted.items():
+        found = environ.values.get(name)
+        if found != value:
+            yield (
+                Effect.NOT_EFFECTIVE,
+                f"{service.name}: pid {environ.pid} has {_shown(name, found)}, "
+                f"the boot sets {_shown(name, value)}",
+            )
+
+
+def _shown(name: str, value: str | None) -> str:
+    return f"{name} unset" if value is None else f"{name}={value}"
+
+
+def _under_readable(
+    process: Process, parents: Mapping[int, Process], environs: Mapping[int, Environ]
+) -> bool:
+    seen: set[int] = set()
+    current = parents.get(process.ppid)
+    while current is not None and current.pid not in seen:
+        seen.add(current.pid)
+        environ = environs.get(current.pid)
+        if environ is not None and environ.readable:
+            return True
+        current = parents.get(current.ppid)
+    return False
+
+
+def _files(boot: Boot, service: Service, host: Host, pid: int) -> Iterator[tuple[str, str | None]]:
+    """The hashes of the boot's files as the service's main process sees them."""
+    for edit in boot.edits:
+        if edit.host != service.host:
+            continue
+        try:
+            state, _ = host.read(edit.root, edit.path, pid=pid)
+        except HostError:
+            state, _ = host.read(edit.root, edit.path)
+        yield edit.where, state.sha256
+
+
+def _hashes(boot: Boot, service: Service, found: Mapping[str, str | None]) -> Iterator[Finding]:
+    for edit in boot.edits:
+        if edit.where in found and found[edit.where] != edit.after.sha256:
+            yield (
+                Effect.NOT_EFFECTIVE,
+                f"{service.name}: {edit.where} is not the file that this boot wrote",
+            )
+
+
+def changes(start: Proof, end: Proof) -> tuple[str, ...]:
+    """What no longer holds at the end of a boot, one sentence each; empty where all does."""
+    before = {one.service: one for one in start.services}
+    found: list[str] = []
+    for after in end.services:
+        was = before.get(after.service)
+        if was is None:
+            continue
+        if (was.pid, was.start_ticks) != (after.pid, after.start_ticks):
+            now = f"pid {after.pid}" if after.pid else "not running"
+            found.append(
+                f"{after.service} did not live through the measures: pid {was.pid}, now {now}"
+            )
+        if was.files != after.files:
+            changed = [path for path, sha in after.files.items() if was.files.get(path) != sha]
+            found.append(f"changed during the measures: {', '.join(changed)}")
+    return tuple(found)

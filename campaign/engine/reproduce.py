@@ -1,0 +1,211 @@
+"""Drives a reproducer: its output streams to a file, its trials to the ledger as they arrive."""
+
+import json
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from campaign.engine.artifacts import ArtifactFile
+from campaign.engine.events import Note, TrialsSeen
+from campaign.engine.measure import Place, Seen, StepFailed
+from campaign.engine.session import Session
+from campaign.ledger import records
+from hypotheses.observation import Counts, Trial, count
+from playbooks.hosts.processes import Exit
+from playbooks.parsers import make
+from playbooks.parsers.parser import ExitInfo, ParseError, unfinished
+from playbooks.playbook import Reproduce
+from playbooks.system import Reproducer
+from playbooks.templates import render
+
+BATCH = 500
+BATCH_S = 0.2
+
+
+def reproduce(session: Session, place: Place, step_id: str, action: Reproduce, seen: Seen) -> str:
+    """Runs the reproducer once in this boot and stores one observation.
+
+    Errors: StepFailed (it failed, or nothing could be read from it), Stopped, HostLost.
+    """
+    reproducer = session.system.reproducers[action.use]
+    return _Reproduction(session, place, step_id, action, reproducer, seen).run()
+
+
+class _Reproduction:
+    def __init__(
+        self,
+        session: Session,
+        place: Place,
+        step_id: str,
+        action: Reproduce,
+        reproducer: Reproducer,
+        seen: Seen,
+    ) -> None:
+        self._session = session
+        self._place = place
+        self._step = step_id
+        self._reproducer = reproducer
+        self._seen = seen
+        self._variables = {**place.variables, **action.vars}
+        self._timeout = action.timeout_s or reproducer.timeout_s
+        self._parser = make(reproducer.parse)
+        self._id = session.recorder.new_id()
+        self._stored = 0
+        self._pending: list[Trial] = []
+        self._flushed_at = time.monotonic()
+        self._counts = Counts()
+        self._artifact = ArtifactFile(session, place.run, step_id, "output.log")
+
+    def run(self) -> str:
+        self._session.recorder.add(self._record(self._session.clock()))
+        self._seen.observations.append(self._id)
+        ended: Exit | None = None
+        invalid: str | None = "the reproducer did not end"
+        try:
+            ended = self._spawn()
+            invalid = self._finish(ended)
+        except ParseError as error:
+            invalid = str(error)
+        finally:
+            self._close(ended, invalid)
+        self._session.stop.check()
+        if invalid is not None:
+            raise StepFailed(f"reproducer {self._reproducer.name!r}: {invalid}")
+        return self._said(ended)
+
+    def _spawn(self) -> Exit:
+        command = [self._render(word) for word in self._reproducer.command]
+        env = {name: self._render(value) for name, value in self._reproducer.env.items()}
+        return self._session.hosts[self._reproducer.on].spawn(
+            command,
+            cwd=self._reproducer.cwd,
+            env={**self._session.system.secrets, **env},
+            timeout_s=self._timeout,
+            sink=self._take,
+            stop=self._session.stop.event,
+        )
+
+    def _render(self, text: str) -> str:
+        return render(text, self._variables, f"reproducer {self._reproducer.name!r}")
+
+    def _take(self, stream: str, chunk: bytes) -> None:
+        """Output as it comes; a ParseError here ends the reproducer at once."""
+        self._artifact.write(chunk)
+        if stream == "stdout":
+            self._pending.extend(self._parser.feed(chunk))
+        else:
+            self._parser.feed_stderr(chunk)
+        if len(self._pending) >= BATCH or time.monotonic() - self._flushed_at > BATCH_S:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._flushed_at = time.monotonic()
+        if not self._pending:
+            return
+        batch, self._pending = self._pending, []
+        now = self._session.clock()
+        self._session.recorder.add_all(
+            [self._trial(self._stored + index, trial, now) for index, trial in enumerate(batch)]
+        )
+        self._stored += len(batch)
+        self._seen.trials.extend(batch)
+        self._counts += count(batch)
+        self._session.emit(TrialsSeen(self._counts))
+
+    def _trial(self, position: int, trial: Trial, now: float) -> records.Trial:
+        return records.Trial(
+            self._id,
+            position,
+            trial.outcome,
+            trial.result.value,
+            trial.ident,
+            " ".join(trial.keys),
+            trial.seconds,
+            now,
+        )
+
+    def _finish(self, ended: Exit) -> str | None:
+        """Reads the rest and returns why the observation is not valid; None where it is."""
+        info = ExitInfo(ended.code, ended.signal, ended.timed_out, ended.stopped)
+        parsed = self._parser.finish(info, self._planned())
+        self._pending.extend(parsed.trials)
+        for warning in parsed.warnings:
+            self._session.emit(Note(f"{self._reproducer.name}: {warning}", warn=True))
+        if ended.stopped:
+            return "aborted before its end"
+        if ended.timed_out:
+            self._pending.extend(self._cut_short())
+        return None
+
+    def _close(self, ended: Exit | None, invalid: str | None) -> None:
+        self._flush()
+        self._artifact.close()
+        self._session.recorder.update(
+            records.Observation,
+            self._id,
+            ended_at=self._session.clock(),
+            exit_code=ended.code if ended else None,
+            stop_reason=_why_it_ended(ended),
+            invalid=invalid,
+            tail=self._artifact.tail,
+        )
+
+    def _said(self, ended: Exit | None) -> str:
+        from hypotheses.rates import rate_text
+
+        text = f"failed {rate_text(self._counts)}"
+        if self._counts.censored:
+            text += f", {self._counts.censored} censored"
+        if ended is not None and ended.timed_out:
+            text += f"; timed out after {self._timeout:g} s"
+        return text
+
+    def _cut_short(self) -> tuple[Trial, ...]:
+        done = self._stored + len(self._pending)
+        return unfinished(self._planned(), done, self._reproducer.on_timeout)
+
+    def _planned(self) -> int | None:
+        if self._reproducer.trials is None:
+            return None
+        with suppress(ValueError):
+            return int(self._render(self._reproducer.trials))
+        return None
+
+    def _record(self, started: float) -> records.Observation:
+        return records.Observation(
+            id=self._id,
+            run=self._place.run,
+            boot=self._place.boot_id,
+            cycle=self._place.cycle,
+            step=self._step,
+            reproducer=self._reproducer.name,
+            arm=self._place.arm,
+            conditions=json.dumps(self._conditions(), sort_keys=True),
+            started_at=started,
+            artifact=str(Path(self._place.run) / f"{self._step}-output.log"),
+        )
+
+    def _conditions(self) -> dict[str, str]:
+        """What a comparison with another observation must find equal."""
+        used = {
+            name: value
+            for name, value in self._variables.items()
+            if any(f"{{{{ {name} }}}}" in word for word in self._templates())
+        }
+        return {
+            "reproducer": self._reproducer.name,
+            "host": self._reproducer.on,
+            "timeout": f"{self._timeout:g} s",
+            "command": " ".join(self._reproducer.command),
+            **used,
+            **self._place.conditions,
+        }
+
+    def _templates(self) -> tuple[str, ...]:
+        return (*self._reproducer.command, *self._reproducer.env.values())
+
+
+def _why_it_ended(ended: Exit | None) -> str:
+    if ended is None:
+        return "failed"
+    return "stopped" if ended.stopped else "timeout" if ended.timed_out else "fixed"

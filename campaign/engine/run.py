@@ -1,0 +1,222 @@
+"""Walks a plan boot by boot, judges each run as its boots are done, and always puts back."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from campaign.engine import standing
+from campaign.engine.booking import Books
+from campaign.engine.boot import BootWalk
+from campaign.engine.events import BootStarted
+from campaign.engine.judge import BootEvidence, judge
+from campaign.engine.measure import StepFailed
+from campaign.engine.putback import Restored, put_back
+from campaign.engine.session import Session
+from campaign.engine.steps import Steps
+from campaign.engine.stop import Abandoned, Stopped
+from campaign.errors import CampaignError, Exit
+from campaign.ledger import records
+from campaign.ledger.owner import current_owner
+from hypotheses.verdict import Verdict
+from playbooks.hosts.connection import HostLost
+from playbooks.plan import Boot, Plan
+from playbooks.playbook import Playbook
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How one playbook's run ended."""
+
+    id: str
+    playbook: str
+    status: str
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an invocation ended: its runs, its exit code, and what a person must still do."""
+
+    runs: tuple[RunResult, ...]
+    exit: Exit
+    error: str = ""
+    remaining: tuple[str, ...] = ()
+
+
+@dataclass
+class _Running:
+    """A run whose changes may still be on the hosts."""
+
+    id: str
+    playbook: Playbook
+    steps: Steps
+    evidence: list[BootEvidence] = field(default_factory=list)
+    verdict: Verdict | None = None
+    status: str = "running"
+    ended: bool = False
+
+
+def execute(plan: Plan, session: Session) -> Outcome:
+    """Runs the plan. Whatever happens, what was changed is put back before this returns.
+
+    Errors: CampaignError when not even the first run could be recorded.
+    """
+    return _Walk(plan, session).run()
+
+
+class _Walk:
+    def __init__(self, plan: Plan, session: Session) -> None:
+        self._plan = plan
+        self._session = session
+        self._books = Books(session.recorder, session.system.cost)
+        self._runs: dict[int, _Running] = {}
+        self._error = ""
+
+    def run(self) -> Outcome:
+        code = Exit.COMPLETED
+        try:
+            self._walk()
+        except Stopped:
+            code = self._session.stop.exit or Exit.INTERRUPTED
+            self._fail("aborted", "asked to stop")
+        except (StepFailed, HostLost) as error:
+            code = Exit.STEP_FAILED
+            self._fail("failed", str(error))
+        except CampaignError as error:
+            code = error.exit
+            self._fail("failed", str(error))
+        except BaseException as error:
+            self._fail("failed", f"{type(error).__name__}: {error}")
+            self._way_back()
+            raise
+        restored = self._way_back()
+        return self._outcome(Exit.DIRTY if restored.dirty else code, restored)
+
+    def _walk(self) -> None:
+        previous: Boot | None = None
+        for boot in self._plan.measured:
+            self._session.stop.check()
+            running = self._runs.get(boot.run) or self._begin(boot)
+            self._session.emit(
+                BootStarted(boot.position + 1, len(self._plan.boots), boot.title, running.id)
+            )
+            walk = BootWalk(self._session, boot, running.id, running.steps)
+            with _closing(walk):
+                walk.enter(previous)
+                self._close_before(boot.run)
+                running.evidence.append(walk.measure())
+            previous = boot
+            if self._is_last(boot):
+                running.verdict = judge(
+                    self._session, running.id, running.playbook, running.evidence
+                )
+
+    def _begin(self, boot: Boot) -> _Running:
+        playbook = boot.playbook
+        assert playbook is not None
+        recorder, owner = self._session.recorder, current_owner()
+        run = records.Run(
+            id=recorder.new_id(playbook.name),
+            batch=self._session.batch,
+            playbook=playbook.name,
+            kind=playbook.kind.value,
+            question=playbook.question,
+            if_true=playbook.if_true,
+            if_false=playbook.if_false,
+            playbook_text=playbook.text,
+            playbook_sha256=playbook.sha256,
+            variables=json.dumps(dict(playbook.vars), sort_keys=True),
+            command=self._session.command,
+            status="running",
+            state="clean",
+            started_at=self._session.clock(),
+            owner_pid=owner.pid,
+            owner_start=owner.start,
+            owner_boot=owner.boot,
+        )
+        with recorder.transaction():
+            recorder.add(run)
+            recorder.link_run(run.id, playbook.hypotheses)
+        self._runs[boot.run] = _Running(run.id, playbook, Steps(self._session, run.id))
+        return self._runs[boot.run]
+
+    def _is_last(self, boot: Boot) -> bool:
+        return all(other.run != boot.run for other in self._plan.boots[boot.position + 1 :])
+
+    def _close_before(self, run: int) -> None:
+        """The runs before `run` are over: the transition has put their changes back."""
+        for index, running in self._runs.items():
+            if index < run and running.status == "running":
+                self._close(running, "completed")
+
+    def _close(self, running: _Running, status: str, error: str = "", state: str = "clean") -> None:
+        running.status = status
+        running.ended = True
+        self._books.close_run(running.id, status, state, self._session.clock(), error)
+        if status == "completed":
+            standing.move(self._session, running.playbook.hypotheses)
+
+    def _fail(self, status: str, error: str) -> None:
+        self._error = self._session.redactor.text(error)
+        for running in self._runs.values():
+            if running.status == "running" and not running.verdict:
+                running.status = status
+
+    def _way_back(self) -> Restored:
+        """Puts everything back. The ledger is told as far as it can be; the hosts come first."""
+        self._session.stop.putting_back()
+        self._session.emit(
+            BootStarted(len(self._plan.boots), len(self._plan.boots), "put back", None)
+        )
+        started = self._session.clock()
+        try:
+            restored = put_back(self._session.hosts)
+        except Abandoned:
+            restored = Restored(
+                remaining=("putting back was abandoned; run 'campaign recover' to finish it",)
+            )
+        try:
+            self._book(restored, started)
+        except CampaignError as error:
+            self._error = f"{self._error}; {error}" if self._error else str(error)
+        return restored
+
+    def _book(self, restored: Restored, started: float) -> None:
+        if not self._runs:
+            return
+        last = list(self._runs.values())[-1]
+        self._books.way_back(
+            self._session.batch,
+            last.id,
+            len(self._plan.boots) - 1,
+            restored,
+            started,
+            self._session.clock(),
+        )
+        state = "dirty" if restored.dirty else "clean"
+        for running in self._runs.values():
+            if running.ended:
+                continue
+            status = "completed" if running.status == "running" else running.status
+            error = "" if status == "completed" else self._error
+            self._close(running, status, error, state if running is last else "clean")
+
+    def _outcome(self, code: Exit, restored: Restored) -> Outcome:
+        runs = tuple(
+            RunResult(one.id, one.playbook.name, one.status, one.verdict)
+            for one in self._runs.values()
+        )
+        return Outcome(runs, code, self._error, restored.remaining)
+
+
+@contextmanager
+def _closing(walk: BootWalk) -> Iterator[None]:
+    """Books the boot's time also when it failed; a ledger that fails then hides no other error."""
+    try:
+        yield
+    except BaseException:
+        with suppress(CampaignError):
+            walk.close()
+        raise
+    walk.close()

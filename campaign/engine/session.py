@@ -1,0 +1,110 @@
+"""What a run works with: the hosts it holds, the ledger it writes, and who watches."""
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from getpass import getuser
+from types import TracebackType
+
+from campaign.engine.events import Emit
+from campaign.engine.stop import Stop
+from campaign.errors import CampaignError, Exit
+from campaign.ledger.recorder import Recorder
+from campaign.redact import Redactor
+from campaign.workspace import Workspace
+from playbooks.hosts.connection import HostError, HostLost
+from playbooks.hosts.host import Host
+from playbooks.hosts.local import LocalChannel
+from playbooks.system import System
+
+
+def operator() -> str:
+    """Who runs this, for locks and journals: user@machine."""
+    return f"{getuser()}@{socket.gethostname()}"
+
+
+class Hosts:
+    """The agents of a run, one a host, each holding its host's lock until closed.
+
+    Opening refuses a host that another operator holds (Exit.REFUSED, naming the holder).
+    """
+
+    def __init__(self, workspace: Workspace, names: Mapping[str, str | None], run: str) -> None:
+        self._workspace = workspace
+        self._python = dict(names)
+        self._run = run
+        self._open: dict[str, Host] = {}
+
+    def __enter__(self) -> "Hosts":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __getitem__(self, name: str) -> Host:
+        """The host, its lock held. Errors: CampaignError."""
+        if name not in self._open:
+            self._open[name] = self._dial(name, lock=True)
+        return self._open[name]
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._python)
+
+    def peek(self, name: str) -> Host:
+        """The host for reading only: no lock is taken unless it is held already."""
+        if name not in self._open:
+            self._open[name] = self._dial(name, lock=False)
+        return self._open[name]
+
+    def again(self, name: str) -> Host:
+        """A fresh agent in place of one that was lost. Errors: CampaignError."""
+        old = self._open.pop(name, None)
+        if old is not None:
+            old.close()
+        return self[name]
+
+    def close(self) -> None:
+        for host in self._open.values():
+            host.close()
+        self._open.clear()
+
+    def _dial(self, name: str, *, lock: bool) -> Host:
+        python = self._python[name] or sys.executable
+        channel = LocalChannel(self._workspace.host_state, python=python)
+        try:
+            return Host.open(channel, lock=lock, who=operator(), run=self._run)
+        except HostError as error:
+            channel.close()
+            code = Exit.REFUSED if error.kind == "locked" else Exit.UNREACHABLE
+            raise CampaignError(code, f"host {name}: {error}") from error
+        except HostLost as error:
+            channel.close()
+            raise CampaignError(
+                Exit.UNREACHABLE, f"host {name}: the agent did not start: {error}"
+            ) from error
+
+
+@dataclass(frozen=True)
+class Session:
+    """One invocation of the engine. `clock` gives seconds since the epoch."""
+
+    workspace: Workspace
+    system: System
+    hosts: Hosts
+    recorder: Recorder
+    redactor: Redactor
+    emit: Emit
+    stop: Stop
+    hash_key: bytes
+    batch: str
+    command: str
+    clock: Callable[[], float] = time.time
+    pid: int = field(default_factory=os.getpid)

@@ -1,0 +1,84 @@
+"""Steps as the ledger and the watcher see them: numbered, timed, with how they go back."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from campaign.engine.events import StepEnded, StepStarted
+from campaign.engine.session import Session
+from campaign.engine.stop import Stopped
+from campaign.ledger import records
+from playbooks.playbook import Action, Command, Env, Patch
+
+
+@dataclass
+class Doing:
+    """A step under way; `detail` is what it found, filled in by whoever performs it."""
+
+    id: str
+    detail: str = ""
+
+
+class Steps:
+    """Numbers and records the steps of one run."""
+
+    def __init__(self, session: Session, run: str) -> None:
+        self._session = session
+        self._run = run
+        self._last = 0
+
+    @contextmanager
+    def doing(self, boot_id: str, name: str, kind: str, undo: str = "") -> Iterator[Doing]:
+        """Records a step around its performance, whichever way that ends."""
+        self._last += 1
+        started = self._session.clock()
+        step = records.Step(
+            self._session.recorder.new_id(),
+            self._run,
+            boot_id,
+            self._last,
+            name,
+            kind,
+            started,
+            undo=undo,
+        )
+        self._session.recorder.add(step)
+        self._session.emit(StepStarted(self._last, name, kind))
+        doing = Doing(step.id)
+        try:
+            yield doing
+        except Stopped:
+            self._end(step, "aborted", "asked to stop")
+            raise
+        except Exception as error:
+            self._end(step, "failed", str(error))
+            raise
+        self._end(step, "completed", doing.detail)
+
+    def _end(self, step: records.Step, status: str, detail: str) -> None:
+        ended = self._session.clock()
+        self._session.recorder.update(
+            records.Step, step.id, ended_at=ended, status=status, detail=detail
+        )
+        shown = self._session.redactor.text(detail)
+        self._session.emit(
+            StepEnded(step.position, step.name, status, ended - step.started_at, shown)
+        )
+
+
+def kind_of(action: Action) -> str:
+    """The action's name in YAML."""
+    return type(action).__name__.lower()
+
+
+def undo_of(action: Action) -> str:
+    """How a step goes back, in words; empty where there is nothing to undo."""
+    match action:
+        case Patch() | Env():
+            return "restored from the host's journal"
+        case Command(undo=None):
+            return "none: this step has no undo"
+        case Command():
+            return "its undo command"
+        case _:
+            return ""

@@ -1,0 +1,79 @@
+"""Asking a run to stop, and what a second and a third request mean."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from campaign.errors import Exit
+
+EXITS = {
+    signal.SIGINT: Exit.INTERRUPTED,
+    signal.SIGTERM: Exit.TERMINATED,
+    signal.SIGHUP: Exit.HANGUP,
+}
+
+
+class Stopped(Exception):  # noqa: N818 - it is no error
+    """The run was asked to stop; everything is to be put back."""
+
+
+class Abandoned(BaseException):
+    """Putting back was given up on the third request; what remains is dirty."""
+
+
+class Stop:
+    """The first request stops the run, which puts back; one more is refused; a third abandons.
+
+    `refuse` is called with the number of the request while putting back. Requests may come from
+    signal handlers or from other threads.
+    """
+
+    def __init__(self, refuse: Callable[[], None] = lambda: None) -> None:
+        self.event = threading.Event()
+        self.exit: Exit | None = None
+        self.refuse = refuse
+        self._putting_back = False
+        self._insisted = 0
+
+    def request(self, exit_code: Exit = Exit.INTERRUPTED) -> None:
+        """Asks to stop. Raises Abandoned in the calling thread at the third request."""
+        if not self.event.is_set() and not self._putting_back:
+            self.exit = exit_code
+            self.event.set()
+            return
+        self._insisted += 1
+        if self._insisted == 1:
+            self.refuse()
+        elif self._putting_back:
+            raise Abandoned
+
+    def putting_back(self) -> None:
+        """From here on requests are refused, and the one after abandons."""
+        self._putting_back = True
+
+    def check(self) -> None:
+        """Errors: Stopped, where a stop was requested."""
+        if self.event.is_set():
+            raise Stopped
+
+    def wait(self, seconds: float) -> None:
+        """Waits, unless a stop is requested meanwhile. Errors: Stopped."""
+        self.event.wait(seconds)
+        self.check()
+
+
+@contextmanager
+def handled(stop: Stop) -> Iterator[Stop]:
+    """Sends INT, TERM and HUP to `stop` while inside; main thread only."""
+
+    def handler(number: int, _frame: FrameType | None) -> None:
+        stop.request(EXITS[signal.Signals(number)])
+
+    before = {number: signal.signal(number, handler) for number in EXITS}
+    try:
+        yield stop
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

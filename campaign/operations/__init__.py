@@ -1,0 +1,1 @@
+"""One function a verb. The command line and every other face call these and only these."""

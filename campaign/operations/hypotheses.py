@@ -1,0 +1,127 @@
+"""hypothesis add, list, show, set, note, import, export."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from campaign.errors import CampaignError, Exit
+from campaign.ledger import records
+from campaign.ledger.costs import HypothesisCosts
+from campaign.ledger.reads import Ledger
+from campaign.ledger.recorder import Recorder
+from campaign.workspace import Workspace
+from hypotheses.hypothesis import Hypothesis, Standing
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A hypothesis with what its runs found and cost."""
+
+    hypothesis: Hypothesis
+    costs: HypothesisCosts
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A hypothesis with its costs, its history and its runs, oldest first."""
+
+    listed: Listed
+    events: tuple[records.HypothesisEvent, ...]
+    runs: tuple[records.Run, ...]
+
+
+def listed(workspace: Workspace) -> tuple[Listed, ...]:
+    """All hypotheses in the order they were added. Errors: CampaignError."""
+    with Ledger.open(workspace.ledger) as ledger:
+        costs = {one.hypothesis: one for one in ledger.hypothesis_costs()}
+        return tuple(Listed(one, costs[one.slug]) for one in ledger.hypotheses())
+
+
+def shown(workspace: Workspace, slug: str) -> Shown:
+    """One hypothesis whole. Errors: CampaignError (USAGE where there is none of that slug)."""
+    one = next((one for one in listed(workspace) if one.hypothesis.slug == slug), None)
+    if one is None:
+        raise CampaignError(
+            Exit.USAGE, f"there is no hypothesis {slug}", "see campaign hypothesis list"
+        )
+    with Ledger.open(workspace.ledger) as ledger:
+        return Shown(one, ledger.events(slug), tuple(reversed(ledger.runs(hypothesis=slug))))
+
+
+def add(workspace: Workspace, hypothesis: Hypothesis) -> None:
+    """Adds a hypothesis. Errors: CampaignError (USAGE where the slug is taken or none)."""
+    _check_prior(hypothesis)
+    with Recorder.open(workspace.ledger, create=True) as recorder:
+        recorder.add_hypothesis(hypothesis)
+
+
+def set_standing(workspace: Workspace, slug: str, standing: Standing, reason: str) -> None:
+    """Overrules the standing of a hypothesis, with a reason that is kept and shown."""
+    if not reason.strip():
+        raise CampaignError(Exit.USAGE, "a standing needs a reason", "give one with --reason")
+    with Recorder.open(workspace.ledger, create=False) as recorder:
+        recorder.set_standing(slug, standing, reason, by="operator")
+
+
+def note(workspace: Workspace, slug: str, text: str) -> None:
+    """Adds a note to the history of a hypothesis."""
+    with Recorder.open(workspace.ledger, create=False) as recorder:
+        recorder.note(slug, text)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The slugs that were added, changed, and left as they were."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    same: tuple[str, ...]
+
+
+def import_file(workspace: Workspace, path: Path) -> Imported:
+    """Adds the hypotheses of a YAML file; those of a known slug are brought up to date.
+
+    All or nothing. Errors: LoadError, CampaignError.
+    """
+    from playbooks.load import load_hypotheses
+
+    found = load_hypotheses(path)
+    with Recorder.open(workspace.ledger, create=True) as recorder:
+        with Ledger.open(workspace.ledger) as ledger:
+            known = {one.slug: one for one in ledger.hypotheses()}
+        with recorder.transaction():
+            return _merge(recorder, known, found)
+
+
+def _merge(
+    recorder: Recorder, known: dict[str, Hypothesis], found: Iterable[Hypothesis]
+) -> Imported:
+    added, changed, same = [], [], []
+    for one in found:
+        if one.slug not in known:
+            recorder.add_hypothesis(one)
+            added.append(one.slug)
+            continue
+        update = replace(one, standing=known[one.slug].standing)
+        if update == known[one.slug]:
+            same.append(one.slug)
+            continue
+        recorder.change_hypothesis(update)
+        changed.append(one.slug)
+    return Imported(tuple(added), tuple(changed), tuple(same))
+
+
+def export(workspace: Workspace) -> str:
+    """All hypotheses as YAML that `import_file` reads."""
+    from playbooks.load import dump_hypotheses
+
+    with Ledger.open(workspace.ledger) as ledger:
+        return dump_hypotheses(ledger.hypotheses())
+
+
+def _check_prior(hypothesis: Hypothesis) -> None:
+    prior = hypothesis.prior
+    if prior is not None and not 0 < prior < 1:
+        raise CampaignError(
+            Exit.USAGE, f"a prior of {prior:g} is not a weight", "give a number between 0 and 1"
+        )

@@ -1,0 +1,190 @@
+"""check and plan: what the files say, and what a run of them would do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from campaign.engine.preflight import refuse_newer_files, refuse_outstanding
+from campaign.engine.session import Hosts
+from campaign.errors import CampaignError, Exit
+from campaign.ledger.reads import Ledger
+from campaign.workspace import Workspace
+from hypotheses.observation import Counts, pooled
+from hypotheses.rates import largest_separating, rate_text, smallest_separating_above
+from hypotheses.verdict import Expect
+from playbooks.edits import FileState
+from playbooks.hosts.connection import HostError
+from playbooks.plan import Boot, Plan, PlanError, make
+from playbooks.playbook import Command, Playbook, RateRule, Reproduce, Step
+from playbooks.system import System
+from playbooks.templates import render
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be planned or run: playbooks by name or path, and variables by name."""
+
+    playbooks: tuple[str, ...]
+    variables: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan and what it was made from. `can_show` is one sentence for each boot that is judged;
+
+    `without_undo` names the steps that cannot be taken back.
+    """
+
+    system: System
+    playbooks: tuple[Playbook, ...]
+    plan: Plan
+    can_show: tuple[str, ...]
+    without_undo: tuple[str, ...]
+
+
+def load(workspace: Workspace, request: Request) -> tuple[System, tuple[Playbook, ...]]:
+    """Loads and checks the files. Errors: LoadError, CampaignError."""
+    system = workspace.load_system()
+    slugs = _slugs(workspace)
+    return system, workspace.load_playbooks(request.playbooks, system, slugs, request.variables)
+
+
+def _slugs(workspace: Workspace) -> tuple[str, ...] | None:
+    """The hypotheses of the ledger; None (not to be checked) where there is no ledger yet."""
+    if not workspace.ledger.exists():
+        return None
+    with Ledger.open(workspace.ledger) as ledger:
+        return tuple(one.slug for one in ledger.hypotheses())
+
+
+def plan(workspace: Workspace, request: Request, hosts: Hosts | None = None) -> Planned:
+    """Plans a run, changing nothing. Without `hosts` they are opened for reading only.
+
+    Errors: LoadError; CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where
+    something stands in the way, UNREACHABLE).
+    """
+    system, playbooks = load(workspace, request)
+    if hosts is not None:
+        return _planned(workspace, system, playbooks, hosts)
+    with open_hosts(workspace, system, "plan") as opened:
+        return _planned(workspace, system, playbooks, opened)
+
+
+def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
+    """The campaign's hosts, not dialled yet."""
+    pythons = {name: host.python for name, host in system.hosts.items()}
+    return Hosts(workspace, pythons, run)
+
+
+def _planned(
+    workspace: Workspace, system: System, playbooks: Sequence[Playbook], hosts: Hosts
+) -> Planned:
+    refuse_outstanding(hosts)
+
+    def read(host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
+        try:
+            return hosts.peek(host).read(root, path)
+        except HostError as error:
+            raise PlanError(f"host {host}: {error}") from error
+
+    with _History.open(workspace, playbooks) as history:
+        try:
+            made = make(system, playbooks, read, history)
+        except PlanError as error:
+            raise CampaignError(Exit.USAGE, str(error)) from error
+        refuse_newer_files(made, system, hosts)
+        shows = tuple(_can_show(system, made, history))
+    return Planned(system, tuple(playbooks), made, shows, tuple(_without_undo(made)))
+
+
+class _History:
+    """What this ledger's past cycles and runs took; knows nothing where there is no ledger."""
+
+    def __init__(self, ledger: Ledger | None, playbooks: Sequence[Playbook]) -> None:
+        self._ledger = ledger
+        self._uses = {
+            one.name: [s.action.use for s in one.steps if isinstance(s.action, Reproduce)]
+            for one in playbooks
+        }
+
+    @classmethod
+    def open(cls, workspace: Workspace, playbooks: Sequence[Playbook]) -> "_History":
+        there = workspace.ledger.exists()
+        return cls(Ledger.open(workspace.ledger) if there else None, playbooks)
+
+    def __enter__(self) -> "_History":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ledger is not None:
+            self._ledger.close()
+
+    def mean_downtime(self, services: Sequence[str]) -> float | None:
+        return self._ledger.mean_downtime(services) if self._ledger else None
+
+    def mean_seconds(self, playbook: str) -> float | None:
+        """Of the playbook's own past reproductions, else of any playbook's with the same one."""
+        uses = self._uses.get(playbook, [])
+        if not uses:
+            return 0.0
+        if self._ledger is None:
+            return None
+        found = [
+            self._ledger.mean_seconds(playbook, use) or self._ledger.mean_seconds(None, use)
+            for use in uses
+        ]
+        known = [seconds for seconds in found if seconds is not None]
+        return sum(known) if len(known) == len(found) else None
+
+    def counts(self, against: str) -> Counts:
+        """The counts so far of what a playbook is compared with."""
+        if self._ledger is None:
+            return Counts()
+        if against == "baseline":
+            return pooled(self._ledger.observations_of(kind="baseline"))
+        return pooled(self._ledger.observations_of(playbook=against))
+
+
+def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
+    for boot in plan.measured:
+        rule = boot.playbook.verdict if boot.playbook else None
+        planned = _trials(system, boot)
+        if not isinstance(rule, RateRule) or planned is None:
+            continue
+        control = history.counts(rule.against)
+        yield f"{boot.title}: {_sentence(planned, control, rule)}"
+
+
+def _sentence(planned: int, control: Counts, rule: RateRule) -> str:
+    if control.n == 0:
+        return f"{planned} trials; {rule.against} has no trials yet to compare them with"
+    against = f"{planned} trials against {rule.against} {rate_text(control)}"
+    if rule.expect is Expect.RISE:
+        least = smallest_separating_above(planned, control.fail, control.n)
+        separated = None if least is None else f"at {least}/{planned} or more"
+    else:
+        most = largest_separating(planned, control.fail, control.n)
+        separated = None if most is None else f"at {most}/{planned} or fewer"
+    if separated is None:
+        return f"{against}: too few to be separated, whatever they show"
+    return f"{against}: separated from it only {separated}"
+
+
+def _trials(system: System, boot: Boot) -> int | None:
+    for step in boot.measures:
+        if isinstance(step.action, Reproduce):
+            text = system.reproducers[step.action.use].trials
+            variables = {**(boot.playbook.vars if boot.playbook else {}), **step.action.vars}
+            rendered = render(text, variables, step.where) if text else ""
+            return int(rendered) if rendered.isdigit() else None
+    return None
+
+
+def _without_undo(plan: Plan) -> Iterator[str]:
+    for boot in plan.measured:
+        for step in (*boot.before, *boot.measures):
+            if _is_one_way(step):
+                yield f"{boot.title}: step {step.name!r}"
+
+
+def _is_one_way(step: Step) -> bool:
+    return isinstance(step.action, Command) and step.action.undo is None

@@ -1,0 +1,66 @@
+"""run: plans under the hosts' locks, then carries the plan out."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from campaign.engine.events import Emit
+from campaign.engine.run import Outcome, execute
+from campaign.engine.session import Hosts, Session
+from campaign.engine.stop import Stop
+from campaign.ledger.recorder import Recorder
+from campaign.operations.plan import Planned, Request, load, open_hosts, plan
+from campaign.redact import Redactor
+from campaign.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A planned run whose hosts are locked: nobody can change what the plan was made from."""
+
+    workspace: Workspace
+    planned: Planned
+    hosts: Hosts
+    recorder: Recorder
+    redactor: Redactor
+    hash_key: str
+    command: str
+
+    def execute(self, emit: Emit, stop: Stop) -> Outcome:
+        """Carries the plan out; whatever happens, what was changed is put back."""
+        session = Session(
+            workspace=self.workspace,
+            system=self.planned.system,
+            hosts=self.hosts,
+            recorder=self.recorder,
+            redactor=self.redactor,
+            emit=emit,
+            stop=stop,
+            hash_key=bytes.fromhex(self.hash_key),
+            batch=self.recorder.new_id(),
+            command=self.command,
+        )
+        return execute(self.planned.plan, session)
+
+
+@contextmanager
+def ready(workspace: Workspace, request: Request, command: str) -> Iterator[Ready]:
+    """Locks the hosts, opens the ledger and plans. `command` is kept with the runs.
+
+    Errors: LoadError; CampaignError (REFUSED where another operator holds a host or changes are
+    outstanding, UNREACHABLE, USAGE).
+    """
+    system, _ = load(workspace, request)
+    redactor = Redactor(system.secrets)
+    with (
+        open_hosts(workspace, system, " ".join(request.playbooks)) as hosts,
+        Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
+    ):
+        for name in hosts.names():
+            hosts[name]
+        campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
+        planned = plan(workspace, request, hosts)
+        yield Ready(
+            workspace, planned, hosts, recorder, redactor, campaign.hash_key,
+            redactor.text(command),
+        )  # fmt: skip

@@ -1,0 +1,110 @@
+"""runs list, show, log, retract."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.errors import CampaignError, Exit
+from campaign.ledger import records
+from campaign.ledger.costs import RunCosts
+from campaign.ledger.reads import Ledger
+from campaign.ledger.recorder import Recorder
+from campaign.workspace import Workspace
+from hypotheses.observation import Counts
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A run with its hypotheses, counts, verdicts and what it cost."""
+
+    run: records.Run
+    hypotheses: tuple[str, ...]
+    counts: Counts
+    verdicts: tuple[records.Verdict, ...]
+    costs: RunCosts
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run whole, each part in the order it happened; `keys` by comparison id."""
+
+    listed: Listed
+    boots: tuple[records.Boot, ...]
+    cycles: tuple[records.Cycle, ...]
+    steps: tuple[records.Step, ...]
+    edits: tuple[records.Edit, ...]
+    states: tuple[records.ServiceState, ...]
+    observations: tuple[records.Observation, ...]
+    counts: dict[str, Counts]
+    comparisons: tuple[records.Comparison, ...]
+    keys: dict[str, tuple[records.ComparisonKey, ...]]
+    artifacts: tuple[records.Artifact, ...]
+
+
+def listed(
+    workspace: Workspace,
+    limit: int | None = None,
+    playbook: str | None = None,
+    hypothesis: str | None = None,
+    status: str | None = None,
+) -> tuple[Listed, ...]:
+    """The runs, newest first. Errors: CampaignError."""
+    with Ledger.open(workspace.ledger) as ledger:
+        costs = {one.run: one for one in ledger.run_costs()}
+        runs = ledger.runs(limit, playbook, hypothesis, status)
+        return tuple(_listed(ledger, run, costs[run.id]) for run in runs)
+
+
+def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
+    valid = {one.id for one in ledger.observations(run.id) if one.invalid is None}
+    counts = sum(
+        (one for name, one in ledger.trial_counts(run.id).items() if name in valid), Counts()
+    )
+    return Listed(run, ledger.hypotheses_of(run.id), counts, ledger.verdicts(run.id), costs)
+
+
+def shown(workspace: Workspace, fragment: str) -> Shown:
+    """The run that `fragment` names. Errors: CampaignError (USAGE: none, or several)."""
+    with Ledger.open(workspace.ledger) as ledger:
+        run = ledger.run(fragment)
+        costs = next(one for one in ledger.run_costs() if one.run == run.id)
+        comparisons = ledger.comparisons(run.id)
+        return Shown(
+            listed=_listed(ledger, run, costs),
+            boots=ledger.boots(run.id),
+            cycles=ledger.cycles(run.id),
+            steps=ledger.steps(run.id),
+            edits=ledger.edits(run.id),
+            states=ledger.states(run.id),
+            observations=ledger.observations(run.id),
+            counts=dict(ledger.trial_counts(run.id)),
+            comparisons=comparisons,
+            keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
+            artifacts=ledger.artifacts(run.id),
+        )
+
+
+def log(workspace: Workspace, fragment: str, name: str | None) -> Path:
+    """The file of a run's artifact: `name`, or the reproducer's output. Errors: CampaignError."""
+    with Ledger.open(workspace.ledger) as ledger:
+        run = ledger.run(fragment)
+        artifacts = ledger.artifacts(run.id)
+    wanted = name or "output.log"
+    found = next((one for one in reversed(artifacts) if one.name == wanted), None)
+    names = ", ".join(dict.fromkeys(one.name for one in artifacts)) or "nothing"
+    if found is None:
+        raise CampaignError(Exit.USAGE, f"run {run.id} kept no {wanted}", f"it kept: {names}")
+    path = workspace.root / found.path
+    if not path.is_file():
+        raise CampaignError(Exit.USAGE, f"{path} is gone", "the numbers are still in the ledger")
+    return path
+
+
+def retract(workspace: Workspace, fragment: str, reason: str) -> str:
+    """Takes a run's results out of all judging; its costs stay. Returns its id."""
+    if not reason.strip():
+        raise CampaignError(Exit.USAGE, "a retraction needs a reason", "give one with --reason")
+    with Ledger.open(workspace.ledger) as ledger:
+        run = ledger.run(fragment)
+    with Recorder.open(workspace.ledger, create=False) as recorder:
+        recorder.retract(run.id, reason)
+    return run.id

@@ -1,0 +1,108 @@
+"""services: the embedded services outside of any run."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from campaign.engine import cycle
+from campaign.engine.cycle import CycleFailed
+from campaign.engine.preflight import refuse_outstanding
+from campaign.engine.session import Hosts
+from campaign.engine.stop import Stop
+from campaign.errors import CampaignError, Exit
+from campaign.operations.plan import open_hosts
+from campaign.workspace import Workspace
+from playbooks.hosts.connection import HostError
+from playbooks.plan import expand
+from playbooks.system import Service, System
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A service as its host sees it; `started_at` and `pid` are None where it does not run."""
+
+    name: str
+    running: bool
+    pid: int | None
+    started_at: float | None
+    processes: int
+    log: str
+
+
+def listed(workspace: Workspace) -> tuple[Listed, ...]:
+    """Every service's state. Errors: LoadError, CampaignError."""
+    system = workspace.load_system()
+    with open_hosts(workspace, system, "services") as hosts:
+        return tuple(_listed(workspace, hosts, service) for service in system.services.values())
+
+
+def _running(hosts: Hosts, service: Service) -> bool:
+    return hosts.peek(service.host).service_state(service.name).running
+
+
+def _listed(workspace: Workspace, hosts: Hosts, service: Service) -> Listed:
+    state = hosts.peek(service.host).service_state(service.name)
+    return Listed(
+        service.name,
+        state.running,
+        state.pid if state.running else None,
+        state.started_at if state.running else None,
+        len(state.processes),
+        str(workspace.host_state / "services" / service.name / "log"),
+    )
+
+
+def start(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
+    """Starts those of `names` (none: all) that do not run, and waits until they are healthy."""
+    with _locked(workspace) as (system, hosts):
+        wanted = [one for one in _chosen(system, names) if not _running(hosts, one)]
+        if wanted:
+            _cycle(wanted, hosts)
+        return tuple(one.name for one in wanted)
+
+
+def restart(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
+    """Restarts `names` (none: all) with their groups, and waits until they are healthy."""
+    with _locked(workspace) as (system, hosts):
+        chosen = [one.name for one in _chosen(system, names)]
+        wanted = [system.services[name] for name in expand(system, chosen)]
+        _cycle(wanted, hosts)
+        return tuple(one.name for one in wanted)
+
+
+def stop(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
+    """Stops those of `names` (none: all) that run, in reverse order."""
+    with _locked(workspace) as (system, hosts):
+        running = [one for one in _chosen(system, names) if _running(hosts, one)]
+        for service in reversed(running):
+            try:
+                hosts[service.host].service_stop(service.name, service.stop_timeout_s)
+            except HostError as error:
+                raise CampaignError(Exit.STEP_FAILED, f"{service.name}: {error}") from error
+        return tuple(one.name for one in running)
+
+
+@contextmanager
+def _locked(workspace: Workspace) -> Iterator[tuple[System, Hosts]]:
+    """The campaign's hosts under lock, with nothing outstanding on them."""
+    system = workspace.load_system()
+    with open_hosts(workspace, system, "services") as hosts:
+        for name in hosts.names():
+            hosts[name]
+        refuse_outstanding(hosts)
+        yield system, hosts
+
+
+def _chosen(system: System, names: Sequence[str]) -> tuple[Service, ...]:
+    unknown = [name for name in names if name not in system.services]
+    if unknown:
+        there = ", ".join(system.services)
+        raise CampaignError(Exit.USAGE, f"no service {unknown[0]!r}", f"there are: {there}")
+    return tuple(one for one in system.services.values() if not names or one.name in names)
+
+
+def _cycle(services: Sequence[Service], hosts: Hosts) -> None:
+    try:
+        cycle.restart(services, hosts, Stop())
+    except CycleFailed as error:
+        raise CampaignError(Exit.STEP_FAILED, str(error)) from error

@@ -1,0 +1,47 @@
+"""status: where the campaign stands, from the ledger alone."""
+
+from dataclasses import dataclass
+
+from campaign.ledger import records
+from campaign.ledger.costs import Costs, HypothesisCosts
+from campaign.ledger.reads import Ledger
+from campaign.workspace import Workspace
+from hypotheses.observation import Counts, pooled
+
+
+@dataclass(frozen=True)
+class Status:
+    """The campaign, its costs, its hypotheses, and the runs that a person should know of.
+
+    `baseline` pools all valid baselines; `running` are runs under way, `left` those that were
+    interrupted or could not be put back whole.
+    """
+
+    campaign: records.CampaignRecord | None
+    total: Costs
+    runs: int
+    baseline: Counts
+    hypotheses: tuple[HypothesisCosts, ...]
+    running: tuple[records.Run, ...]
+    left: tuple[records.Run, ...]
+    latest: records.Run | None
+
+
+def status(workspace: Workspace) -> Status:
+    """Reads the ledger. Errors: CampaignError where there is none."""
+    with Ledger.open(workspace.ledger) as ledger:
+        runs = ledger.runs()
+        return Status(
+            campaign=ledger.campaign(),
+            total=ledger.total_cost(),
+            runs=len(runs),
+            baseline=pooled(ledger.observations_of(kind="baseline")),
+            hypotheses=ledger.hypothesis_costs(),
+            running=tuple(run for run in runs if run.status == "running"),
+            left=tuple(run for run in runs if _is_left(run)),
+            latest=runs[0] if runs else None,
+        )
+
+
+def _is_left(run: records.Run) -> bool:
+    return run.state == "dirty" or (run.status == "interrupted" and run.ended_at is None)

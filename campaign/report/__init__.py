@@ -1,0 +1,1 @@
+"""What a campaign leaves behind, as pages."""

@@ -1,0 +1,257 @@
+"""What the report says about one run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from campaign.ledger import records
+from campaign.ledger.costs import Costs
+from campaign.ledger.reads import Ledger
+from campaign.report.figures import counted, named, time_text, trials_in_short
+from campaign.report.judgements import Judgement, collect_judgements
+from hypotheses.observation import Counts
+from hypotheses.rates import rate_text, share_text
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The trials of one arm of a run: those that count, and why others do not."""
+
+    arm: str
+    counts: Counts
+    invalid: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file that a run changed, in `arms`; `shown_by` is an earlier run that made this change."""
+
+    host: str
+    path: str
+    diff: str
+    arms: tuple[str, ...]
+    shown_by: str = ""
+
+
+@dataclass(frozen=True)
+class RunPart:
+    """A run, what it did and what came of it; the texts are sentences without a full stop.
+
+    `environment` maps a service to the variables that the run set or unset for it.
+    """
+
+    record: records.Run
+    hypotheses: tuple[str, ...]
+    trials: tuple[Trials, ...]
+    changes: tuple[Change, ...]
+    environment: Mapping[str, tuple[str, ...]]
+    effects: tuple[str, ...]
+    restart_faults: tuple[str, ...]
+    mismatches: tuple[str, ...]
+    judgements: tuple[Judgement, ...]
+    put_back: str
+    status: str
+    costs: Costs
+
+    @property
+    def pooled(self) -> Counts:
+        """The trials of all arms that count."""
+        return sum((one.counts for one in self.trials), Counts())
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether its trials and verdicts count."""
+        return self.record.status == "completed" and self.record.retracted is None
+
+    @property
+    def outcome(self) -> str:
+        """Its verdict; what became of it where its verdict does not count or there is none."""
+        if self.record.retracted is not None:
+            return "retracted"
+        if self.record.status != "completed":
+            return self.record.status
+        return "; ".join(dict.fromkeys(str(one.verdict) for one in self.judgements)) or "no verdict"
+
+    @property
+    def in_short(self) -> str:
+        """The counts of its arms, with their interval where there is one arm."""
+        tried = [one for one in self.trials if one.counts.total]
+        if not tried:
+            return "-"
+        if len(tried) == 1:
+            text = trials_in_short(tried[0].counts)
+        else:
+            text = ", ".join(f"{one.arm or 'unnamed'} {one.counts}" for one in tried)
+        return text if self.is_evidence else f"{text}, not counted"
+
+
+def collect_runs(
+    ledger: Ledger, runs: Iterable[records.Run], costs: Mapping[str, Costs]
+) -> tuple[RunPart, ...]:
+    """The parts of `runs`, in their order; `costs` by run id. Errors: CampaignError."""
+    shown: dict[tuple[str, str, str | None, str | None], str] = {}
+    return tuple(_collect(ledger, run, costs[run.id], shown) for run in runs)
+
+
+def _collect(
+    ledger: Ledger,
+    run: records.Run,
+    costs: Costs,
+    shown: dict[tuple[str, str, str | None, str | None], str],
+) -> RunPart:
+    boots = tuple(boot for boot in ledger.boots(run.id) if boot.run == run.id)
+    edits = ledger.edits(run.id)
+    return RunPart(
+        record=run,
+        hypotheses=ledger.hypotheses_of(run.id),
+        trials=_trials(ledger.observations(run.id), ledger.trial_counts(run.id)),
+        changes=_changes(run.id, edits, boots, shown),
+        environment=_environment(boots),
+        effects=_effects(boots),
+        restart_faults=tuple(_restart_faults(ledger.cycles(run.id))),
+        mismatches=tuple(_mismatches(one) for one in ledger.comparisons(run.id)),
+        judgements=collect_judgements(ledger.verdicts(run.id)),
+        put_back=_put_back(run, edits),
+        status=_status(run, ledger.steps(run.id)),
+        costs=costs,
+    )
+
+
+def _trials(
+    observations: Iterable[records.Observation], counts: Mapping[str, Counts]
+) -> tuple[Trials, ...]:
+    arms: dict[str, Trials] = {}
+    for one in observations:
+        arm = arms.get(one.arm, Trials(one.arm, Counts()))
+        found = counts.get(one.id, Counts())
+        if one.invalid is None:
+            arms[one.arm] = Trials(one.arm, arm.counts + found, arm.invalid)
+        else:
+            reason = f"{counted(found.total, 'trial')} not counted: {one.invalid}"
+            arms[one.arm] = Trials(one.arm, arm.counts, (*arm.invalid, reason))
+    return tuple(arms.values())
+
+
+def _changes(
+    run: str,
+    edits: Iterable[records.Edit],
+    boots: Sequence[records.Boot],
+    shown: dict[tuple[str, str, str | None, str | None], str],
+) -> tuple[Change, ...]:
+    """Each change once, however many boots made it; `shown` keeps which run showed it first."""
+    arms = {boot.id: boot.arm for boot in boots}
+    told = len(set(arms.values())) > 1
+    found: dict[tuple[str, str, str | None, str | None], Change] = {}
+    for edit in edits:
+        change = edit.host, edit.path, edit.before_sha256, edit.after_sha256
+        first = shown.setdefault(change, run)
+        before = found[change].arms if change in found else ()
+        arm = (arms.get(edit.boot, ""),) if told else ()
+        found[change] = Change(
+            edit.host,
+            edit.path,
+            edit.diff,
+            tuple(dict.fromkeys((*before, *arm))),
+            "" if first == run else first,
+        )
+    return tuple(found.values())
+
+
+def _environment(boots: Iterable[records.Boot]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for boot in boots:
+        for toggle in boot.toggles.splitlines():
+            scope, _, rest = toggle.partition(".")
+            service, _, name = rest.rpartition(".")
+            if scope == "env" and name not in found.setdefault(service, []):
+                found[service].append(name)
+    return {service: tuple(names) for service, names in found.items()}
+
+
+def _effects(boots: Sequence[records.Boot]) -> tuple[str, ...]:
+    """What was proven of the boots, each once; by arm where there are several."""
+    told = len({boot.arm for boot in boots}) > 1
+    return tuple(
+        dict.fromkeys(f"{boot.arm}: {_effect(boot)}" if told else _effect(boot) for boot in boots)
+    )
+
+
+def _effect(boot: records.Boot) -> str:
+    if boot.effect is None:
+        return "not read"
+    reasons = "; ".join(boot.effect_reasons.splitlines())
+    return f"{boot.effect}: {reasons}" if reasons else boot.effect
+
+
+def _restart_faults(cycles: Iterable[records.Cycle]) -> Iterable[str]:
+    for cycle in cycles:
+        if cycle.killed:
+            yield f"killed after its time to stop was over: {', '.join(cycle.killed.split())}"
+        if cycle.outcome != "healthy":
+            yield f"restart of {', '.join(cycle.services.split())} {cycle.outcome}"
+
+
+def _mismatches(found: records.Comparison) -> str:
+    """A comparison in one sentence, with the shares of the failing and of the passing trials.
+
+    Where keys are known to be bad the detector is tested, and nothing said about trials.
+    """
+    parts = (
+        (found.matched, "matched"),
+        (found.left_only, "only on the left"),
+        (found.right_only, "only on the right"),
+        (found.duplicate, "twice on a side"),
+        (found.known_bad, "known to be bad"),
+    )
+    others = "".join(f", {count} {what}" for count, what in parts if count)
+    lost = f", log lines lost: {found.lost}" if found.lost else ""
+    coverage = f"{share_text(found.coverage)} of keys could be compared{lost}"
+    trials = "" if found.known_bad else f"; {_two_by_two(found)}"
+    return f"{counted(found.mismatched, 'key')} mismatched{others}; {coverage}{trials}"
+
+
+def _two_by_two(found: records.Comparison) -> str:
+    failing = Counts(found.fail_mismatch, found.fail_match)
+    passing = Counts(found.pass_mismatch, found.pass_match)
+    without = f"; {counted(found.uncovered, 'trial')} without such a key" if found.uncovered else ""
+    if not failing.n and not passing.n:
+        return f"no trial had a key that could be compared{without}"
+    return f"{_share(failing, 'failing')}; {_share(passing, 'passing')}{without}"
+
+
+def _share(counts: Counts, what: str) -> str:
+    """How many trials of one result had a mismatch, and what that allows to say."""
+    if not counts.n:
+        return f"no {what} trial had a key that could be compared"
+    _, _, allowed = rate_text(counts).partition(", ")
+    allowed = allowed.replace(" (", ", ").rstrip(")")
+    return f"a mismatch in {counts} {what} trials ({allowed})"
+
+
+def _put_back(run: records.Run, edits: Sequence[records.Edit]) -> str:
+    """Whether what the run changed is as it was before."""
+    left = [f"{edit.host}:{edit.path}" for edit in edits if edit.put_back_at is None]
+    if run.status == "running":
+        return "not yet, the run is still under way"
+    if run.state == "dirty":
+        return "not everything: 'campaign recover' puts the rest back or says what to do"
+    if run.status == "interrupted" and run.ended_at is None:
+        return "not known, its process is gone: 'campaign recover' asks the hosts"
+    if left:
+        where = named(tuple(dict.fromkeys(left)))
+        return f"not known of {where}: 'campaign recover' asks the hosts"
+    if not edits:
+        return "no file was changed"
+    files = {(edit.host, edit.path) for edit in edits}
+    return f"yes, {counted(len(files), 'file')}"
+
+
+def _status(run: records.Run, steps: Iterable[records.Step]) -> str:
+    """How the run ended: where, and why, if it did not complete."""
+    broken = next((step for step in steps if step.status in ("failed", "aborted")), None)
+    where = f" at step {broken.position}, {broken.name}" if broken else ""
+    error = f": {run.error}" if run.error else ""
+    ended = "" if run.ended_at is None else f", ended {time_text(run.ended_at)}"
+    if run.status == "interrupted" and run.ended_at is None:
+        ended = ", its process is gone"
+    dirty = ", dirty" if run.state == "dirty" else ""
+    return f"{run.status}{dirty}{where}{error}{ended}"

@@ -1,0 +1,112 @@
+"""A workspace: the folder that holds campaign.yaml, playbooks, patches, ledger and artifacts."""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from campaign.errors import CampaignError, Exit
+
+if TYPE_CHECKING:
+    from playbooks.playbook import Playbook
+    from playbooks.problems import Problem
+    from playbooks.system import System
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where things are. Nothing is read before it is asked for."""
+
+    root: Path
+
+    @property
+    def config(self) -> Path:
+        return self.root / "campaign.yaml"
+
+    @property
+    def playbooks(self) -> Path:
+        return self.root / "playbooks"
+
+    @property
+    def ledger(self) -> Path:
+        return self.root / "campaign.db"
+
+    @property
+    def host_state(self) -> Path:
+        """The state directory of the agent on this machine: journal, lock, embedded services."""
+        return self.root / ".campaign" / "host"
+
+    @property
+    def artifacts(self) -> Path:
+        return self.root / ".campaign" / "artifacts"
+
+    @classmethod
+    def find(cls, start: Path) -> "Workspace":
+        """The workspace that `start` lies in. Errors: CampaignError where there is none."""
+        for folder in (start, *start.parents):
+            if (folder / "campaign.yaml").is_file():
+                return cls(folder)
+        raise CampaignError(
+            Exit.USAGE,
+            f"no campaign.yaml in {start} or above it",
+            "make a workspace with 'campaign init', or change to one",
+        )
+
+    def playbook_names(self) -> tuple[str, ...]:
+        """The names by which playbooks are run: their files' names without .yaml."""
+        found = (path.stem for path in self.playbooks.glob("*.yaml"))
+        return tuple(sorted(found))
+
+    def playbook_path(self, name: str) -> Path:
+        """The file of a playbook given by its name or its path. Errors: CampaignError."""
+        if name in self.playbook_names():
+            return self.playbooks / f"{name}.yaml"
+        if name.endswith((".yaml", ".yml")) and Path(name).is_file():
+            return Path(name).resolve()
+        raise CampaignError(
+            Exit.USAGE, f"no playbook {name!r} in {self.playbooks}", self._known(name)
+        )
+
+    def _known(self, name: str) -> str:
+        names = self.playbook_names()
+        close = get_close_matches(name, names, 1)
+        if close:
+            return f"did you mean {close[0]!r}?"
+        return f"there are: {', '.join(names)}" if names else "write one there first"
+
+    def load_system(self) -> "System":
+        """campaign.yaml, checked. Errors: playbooks.load.LoadError."""
+        from playbooks.load import load_system
+
+        return load_system(self.config, os.environ)
+
+    def load_playbooks(
+        self,
+        names: Sequence[str],
+        system: "System",
+        hypotheses: Collection[str] | None,
+        variables: Mapping[str, str],
+    ) -> tuple["Playbook", ...]:
+        """The playbooks, checked; all their problems in one error. Errors: LoadError."""
+        from playbooks.load import LoadError, load_playbook
+
+        loaded: list[Playbook] = []
+        problems: list[Problem] = []
+        for path in [self.playbook_path(name) for name in names]:
+            try:
+                loaded.append(
+                    load_playbook(
+                        path,
+                        system,
+                        hypotheses=hypotheses,
+                        variables=variables,
+                        playbooks=self.playbook_names(),
+                    )
+                )
+            except LoadError as error:
+                problems.extend(error.problems)
+        if problems:
+            raise LoadError(tuple(problems))
+        return tuple(loaded)

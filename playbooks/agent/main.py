@@ -1,0 +1,184 @@
+"""The agent's entry: it takes over the pipe, answers requests, and ends with its operator.
+
+Whoever starts it keeps its standard input open; the end of that, or SIGTERM, ends the visit:
+what was spawned is ended, services go on, the lock is let go.
+"""
+
+import os
+import select
+import signal
+import sys
+import time
+from typing import Callable, Dict, FrozenSet, Optional, Tuple
+
+from playbooks.agent import (
+    apply,
+    durable,
+    files,
+    health,
+    journal,
+    lock,
+    probes,
+    processes,
+    procfs,
+    putback,
+    services,
+    spawn,
+)
+from playbooks.agent.framing import Frame, FrameError, Header, read_frame
+from playbooks.agent.places import as_verb_error
+from playbooks.agent.session import Handler, Session, VerbError
+
+VERSION = 1
+"""Of the conversation: raised with every change that an older operator would not understand."""
+
+_PIECE = 65536
+
+
+def hello(session: Session, request: Header, _body: bytes) -> Tuple[Header, bytes]:
+    """Verb: who we are, what is outstanding; with `lock`, takes the host for this operator.
+
+    Raises VerbError: "locked", "journal-damaged", "journal-newer".
+    """
+    reaped = []
+    if request["lock"]:
+        lock.take(session, request["who"], request["run"])
+        reaped = spawn.reap(session.state_dir)
+    header = {
+        "version": VERSION,
+        "python": ".".join(str(part) for part in sys.version_info[:3]),
+        "hostname": os.uname().nodename,
+        "pid": os.getpid(),
+        "boot_id": procfs.boot_id(),
+        "boot_clock": procfs.boot_clock(),
+        "clock": time.time(),
+        "reaped": reaped,
+        "outstanding": journal.summary(journal.load(session.state_dir)),
+        "durable_calls": durable.calls(),
+    }
+    return header, b""
+
+
+def clock(_session: Session, _request: Header, _body: bytes) -> Tuple[Header, bytes]:
+    """Verb: what time it is here, since the epoch and since boot."""
+    return {"clock": time.time(), "boot_clock": procfs.boot_clock()}, b""
+
+
+_MODULES = (apply, files, health, journal, probes, processes, putback, services, spawn)
+
+
+def _verbs() -> Dict[str, Handler]:
+    verbs: Dict[str, Handler] = {"hello": hello, "clock": clock}
+    for module in _MODULES:
+        verbs.update(module.VERBS)
+    return verbs
+
+
+def _slow_verbs() -> FrozenSet[str]:
+    """Verbs that may take long: each runs in a thread of its own."""
+    slow = services.SLOW_VERBS | spawn.SLOW_VERBS | processes.SLOW_VERBS
+    return slow | probes.SLOW_VERBS | health.SLOW_VERBS
+
+
+def main() -> None:
+    """Serves one operator over standard input and output; argument 1 is the state directory."""
+    if len(sys.argv) != 2 or not os.path.isabs(sys.argv[1]):
+        sys.exit("usage: agent STATE_DIR (an absolute path)")
+    durable.arm(os.environ.pop("CAMPAIGN_CRASH", ""))
+    wake = _wake_on_signals()
+    incoming, outgoing = _take_pipe()
+    session = Session(sys.argv[1], _writer(outgoing, wake))
+    _serve_all(session, _reader(incoming, wake))
+    session.close()
+    os._exit(0)
+
+
+def _take_pipe() -> Tuple[int, int]:
+    """Moves the pipe away from 0 and 1, so that no print and no child ever disturbs it."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    os.set_blocking(outgoing, False)
+    return incoming, outgoing
+
+
+def _wake_on_signals() -> int:
+    """A descriptor that becomes readable once we are told to end, and stays so."""
+    wake, alarm = os.pipe()
+    os.set_blocking(alarm, False)
+    signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return wake
+
+
+def _reader(incoming: int, wake: int) -> Callable[[int], bytes]:
+    def read(size: int) -> bytes:
+        ready, _, _ = select.select([incoming, wake], [], [])
+        return b"" if wake in ready else os.read(incoming, size)
+
+    return read
+
+
+def _writer(outgoing: int, wake: int) -> Callable[[bytes], None]:
+    def write(data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            ending, _, _ = select.select([wake], [outgoing], [])
+            if ending:
+                raise BrokenPipeError
+            try:
+                rest = rest[os.write(outgoing, rest[:_PIECE]) :]
+            except BlockingIOError:
+                continue
+
+    return write
+
+
+def _serve_all(session: Session, read: Callable[[int], bytes]) -> None:
+    verbs, slow = _verbs(), _slow_verbs()
+    while not session.closing.is_set():
+        frame = _next_frame(read)
+        if frame is None:
+            return
+        verb = frame[0].get("verb")
+        if verb == "consumed":
+            _consumed(session, frame[0])
+        elif verb in slow:
+            session.run_in_thread(_serve, session, verbs[verb], frame)
+        else:
+            _serve(session, verbs.get(str(verb), _unknown), frame)
+
+
+def _next_frame(read: Callable[[int], bytes]) -> Optional[Frame]:
+    try:
+        return read_frame(read)
+    except (FrameError, OSError):
+        return None
+
+
+def _consumed(session: Session, header: Header) -> None:
+    session.consumed(header["sid"], header["count"], header.get("closed", False))
+
+
+def _unknown(_session: Session, request: Header, _body: bytes) -> Tuple[Header, bytes]:
+    raise VerbError("unknown-verb", f"this agent does not know the verb {request.get('verb')!r}")
+
+
+def _serve(session: Session, handler: Handler, frame: Frame) -> None:
+    """Answers one request. An agent with a fault in one verb still has bases to put back."""
+    request, body = frame
+    try:
+        answer = handler(session, request, body)
+    except (VerbError, OSError) as error:
+        session.fail(request["id"], as_verb_error(error))
+    except Exception as error:  # noqa: BLE001
+        import traceback
+
+        traceback.print_exc()
+        session.fail(request["id"], VerbError("fault", f"{request.get('verb')}: {error!r}"))
+    else:
+        if answer is not None:
+            session.reply(request["id"], *answer)

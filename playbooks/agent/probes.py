@@ -1,0 +1,234 @@
+"""One look at a system's health: over HTTP, by a connection, by a command, in a service's log."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from typing import Any, Callable, Dict, FrozenSet, Iterator, NamedTuple, Optional, Tuple
+
+from playbooks.agent import logs
+from playbooks.agent.services import Service, compile_pattern
+from playbooks.agent.session import Handler, Session, VerbError
+
+LIMIT_S = 5.0
+"""Seconds that one probe may take; an HTTP one may be given another limit as `limit_s`."""
+_BODY_LIMIT = 1 << 20
+_TAIL = 1 << 12
+_LOG_CHUNK = 1 << 20
+
+Reply = Tuple[Dict[str, Any], bytes]
+
+
+class Result(NamedTuple):
+    """What a probe found, in words, and when (seconds since the epoch)."""
+
+    ok: bool
+    detail: str
+    at: float
+
+
+Look = Callable[[], Tuple[bool, str]]
+
+
+def prober(probe: Dict[str, Any], service: Optional[Service], cursor: int) -> Callable[[], Result]:
+    """A function that makes this probe now, each time it is called.
+
+    A log probe looks on where it stopped, and stays satisfied. Errors: "bad-request".
+    """
+    look = _look(probe, service, cursor)
+
+    def once() -> Result:
+        ok, detail = look()
+        return Result(ok, detail, time.time())
+
+    return once
+
+
+def _look(probe: Dict[str, Any], service: Optional[Service], cursor: int) -> Look:
+    kind = probe["kind"]
+    if kind == "http":
+        return lambda: _http(probe)
+    if kind == "tcp":
+        return lambda: _tcp(probe["address"])
+    if kind == "command":
+        return lambda: _command(probe["command"])
+    if kind == "log" and service is not None:
+        return _LogWatch(service, cursor, probe["match"]).look
+    raise VerbError("bad-request", f"a {kind} probe cannot be made here: it needs a service")
+
+
+def _tcp(address: str) -> Tuple[bool, str]:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=LIMIT_S).close()
+    except (OSError, ValueError) as error:
+        return False, f"{address}: {_reason(error)}"
+    return True, f"{address} accepts connections"
+
+
+def _limit(probe: Dict[str, Any]) -> float:
+    return float(probe.get("limit_s") or LIMIT_S)
+
+
+def _reason(error: Exception, limit_s: float = LIMIT_S) -> str:
+    if isinstance(error, socket.timeout):
+        return f"no answer within {limit_s:g} s"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _http(probe: Dict[str, Any]) -> Tuple[bool, str]:
+    """Ask once, follow no redirect, use no proxy."""
+    import http.client
+
+    request = f"{probe['method']} {probe['url']}"
+    try:
+        status, body = _exchange(probe)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        return False, f"{request}: {_reason(error, _limit(probe))}"
+    if status != probe["expect"]:
+        return False, f"{request}: status {status}, expected {probe['expect']}: {_short(body)}"
+    if probe.get("match") and not compile_pattern(probe["match"]).search(body):
+        return False, f"{request}: {probe['match']!r} not found in: {_short(body)}"
+    return True, f"{request}: status {status}"
+
+
+def _exchange(probe: Dict[str, Any]) -> Tuple[int, bytes]:
+    """One request and the first mebibyte of its answer, all within the limit."""
+    import http.client
+    from urllib.parse import urlsplit
+
+    url = urlsplit(probe["url"])
+    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+    if url.scheme not in kinds or not url.hostname:
+        raise ValueError("no http or https URL")
+    connection = kinds[url.scheme](url.hostname, url.port, timeout=_limit(probe))
+    with _limited(connection, _limit(probe)):
+        target = (url.path or "/") + (f"?{url.query}" if url.query else "")
+        body = probe.get("body")
+        connection.request(probe["method"], target, body.encode() if body is not None else None)
+        with connection.getresponse() as response:
+            return response.status, response.read(_BODY_LIMIT)
+
+
+@contextlib.contextmanager
+def _limited(connection: Any, limit_s: float) -> Iterator[None]:
+    """Close the connection at the end, and cut it at the limit: a trickle has no timeout."""
+    late = threading.Event()
+
+    def cut() -> None:
+        late.set()
+        with contextlib.suppress(OSError, AttributeError):  # not connected (any more)
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(limit_s, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        connection.close()
+        if late.is_set():
+            raise socket.timeout
+
+
+def _short(body: bytes) -> str:
+    text = " ".join(body[:400].decode("utf-8", "replace").split())
+    return text[:200] or "(no body)"
+
+
+def _command(argv: Any) -> Tuple[bool, str]:
+    """Run a command in `/`; it is satisfied by exit status 0 within the limit."""
+    try:
+        child = subprocess.Popen(
+            argv,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return False, f"{argv[0]}: {_reason(error)}"
+    with child:
+        said = _last_output(child)
+        in_time = _has_ended(child.pid)
+        _kill_group(child.pid)
+    words = f"{' '.join(argv)}: " + (f"exit {child.returncode}" if in_time else "timed out")
+    return in_time and child.returncode == 0, f"{words}: {said}" if said else words
+
+
+def _last_output(child: "subprocess.Popen[bytes]") -> str:
+    """The last line a command printed until its end or the limit; memory stays small."""
+    assert child.stdout is not None
+    fd, tail = child.stdout.fileno(), b""
+    os.set_blocking(fd, False)
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        ended = _has_ended(child.pid)  # asked first: what it printed is in the pipe by then
+        data = _read_now(fd)
+        tail = (tail + data)[-_TAIL:]
+        if ended and not data:
+            break
+        if not data:
+            time.sleep(0.01)
+    lines = tail.decode("utf-8", "replace").split("\n")
+    return next((line.strip()[-200:] for line in reversed(lines) if line.strip()), "")
+
+
+def _read_now(fd: int) -> bytes:
+    try:
+        return os.read(fd, 1 << 16)
+    except BlockingIOError:
+        return b""
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether our child has ended; it stays a zombie, so that its pid and group stay its own."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+class _LogWatch:
+    """Looks for a pattern in what a service has logged since a cursor, each byte once."""
+
+    def __init__(self, service: Service, cursor: int, pattern: str) -> None:
+        self._folder, self._cursor = service.folder.log, cursor
+        self._words, self._pattern = pattern, compile_pattern(pattern)
+        self._found = ""
+
+    def look(self) -> Tuple[bool, str]:
+        """Whether a line had it; a line still being written counts once it has."""
+        end = logs.end(self._folder)
+        while not self._found and self._cursor < end:
+            piece = logs.read(self._folder, self._cursor, end, _LOG_CHUNK)
+            self._found = self._first_match(piece.data)
+            unfinished = len(piece.data) - (piece.data.rfind(b"\n") + 1)
+            self._cursor = piece.cursor - (unfinished if unfinished < len(piece.data) else 0)
+            if piece.cursor >= end:
+                break
+        return bool(self._found), self._found or f"no line in the log matches {self._words!r} yet"
+
+    def _first_match(self, data: bytes) -> str:
+        for line in data.splitlines():
+            if self._pattern.search(line):
+                return f"logged: {_short(line)}"
+        return ""
+
+
+def probe(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
+    """Make one probe; `service` and `cursor` are for the kind that reads a log."""
+    name = request.get("service")
+    service = Service(session.state_dir, name) if name else None
+    return prober(request["probe"], service, request.get("cursor", 0))()._asdict(), b""
+
+
+VERBS: Dict[str, Handler] = {"probe": probe}
+SLOW_VERBS: FrozenSet[str] = frozenset({"probe"})

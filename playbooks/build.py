@@ -1,0 +1,307 @@
+"""From checked shapes to the frozen dataclasses that everything else works with."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypotheses.hypothesis import Hypothesis
+from hypotheses.verdict import Expect
+from playbooks import schema
+from playbooks.marks import Document, Node
+from playbooks.playbook import (
+    Action,
+    Collect,
+    Command,
+    Compare,
+    Diff,
+    Env,
+    Http,
+    Kind,
+    LogSide,
+    MismatchRule,
+    Patch,
+    Playbook,
+    RateRule,
+    Replace,
+    Reproduce,
+    Restart,
+    Step,
+    Upload,
+    Wait,
+)
+from playbooks.problems import shown
+from playbooks.system import (
+    CommandProbe,
+    Cost,
+    EnvMethod,
+    HealthCheck,
+    Host,
+    HttpProbe,
+    LogProbe,
+    ParseSpec,
+    Probe,
+    ProcessSpec,
+    Reproducer,
+    Service,
+    System,
+    TcpProbe,
+)
+from playbooks.templates import render
+
+
+def system(
+    shape: schema.CampaignFile, document: Document, root: Path, environ: Mapping[str, str]
+) -> System:
+    """The system that a checked campaign.yaml in the folder `root` describes."""
+    only = next(iter(shape.hosts))
+    reproducers = document.root.get("reproducers")
+    return System(
+        campaign=shape.campaign,
+        symptom=shape.symptom,
+        root=root,
+        hosts={name: Host(name, host.local, host.python) for name, host in shape.hosts.items()},
+        services={name: _service(name, one, only, root) for name, one in shape.services.items()},
+        restart_groups=tuple(map(tuple, shape.restart_groups)),
+        reproducers={
+            name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
+            for name, one in shape.reproducers.items()
+        },
+        cost=Cost(**shape.cost.model_dump()),
+        protected=shape.protected,
+        secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
+        record_env=tuple(shape.record_env),
+    )
+
+
+def _below(root: Path, path: str) -> str:
+    return os.path.normpath(root / path)
+
+
+def _service(name: str, shape: schema.ServiceShape, only: str, root: Path) -> Service:
+    process = shape.process
+    return Service(
+        name=name,
+        host=shape.host or only,
+        process=ProcessSpec(
+            tuple(process.command),
+            _below(root, process.cwd),
+            process.log_max_bytes,
+            process.log_keep,
+        ),
+        env=EnvMethod(shape.env.via, _below(root, shape.env.path)) if shape.env else None,
+        health=tuple(HealthCheck(_probe(one), one.timeout, one.settle) for one in shape.health),
+        ports=tuple(shape.ports),
+        stop_timeout_s=shape.stop_timeout,
+    )
+
+
+def _probe(shape: schema.HealthShape) -> Probe:
+    match shape:
+        case schema.HttpHealthShape():
+            return HttpProbe(shape.http, shape.expect, shape.match, shape.method, shape.body)
+        case schema.TcpHealthShape():
+            return TcpProbe(shape.tcp)
+        case schema.CommandHealthShape():
+            return CommandProbe(tuple(shape.command))
+        case schema.LogHealthShape():
+            return LogProbe(shape.log)
+
+
+def _reproducer(
+    name: str, shape: schema.ReproducerShape, only: str, root: Path, trials: Node
+) -> Reproducer:
+    return Reproducer(
+        name=name,
+        command=tuple(shape.command),
+        on=shape.on or only,
+        parse=_parse(shape.parse),
+        timeout_s=shape.timeout,
+        on_timeout=shape.on_timeout,
+        cwd=_below(root, shape.cwd),
+        env=dict(shape.env),
+        trials=trials.text or None,
+        crash_is=shape.crash_is,
+    )
+
+
+def _parse(shape: schema.ParseShape | None) -> ParseSpec:
+    match shape:
+        case None:
+            return ParseSpec("exit")
+        case schema.CountsParseShape():
+            return _parse_spec("counts", shape.counts)
+        case schema.RegexParseShape():
+            return _parse_spec("regex", shape.regex, match=shape.regex.match)
+        case schema.JsonlParseShape(jsonl=names):
+            fields = {"id": names.id, "key": names.key, "seconds": names.seconds}
+            return _parse_spec("jsonl", names, outcome=names.outcome, **fields)
+
+
+def _parse_spec(form: str, outcomes: schema.OutcomesShape, **options: str | None) -> ParseSpec:
+    return ParseSpec(
+        form,
+        frozenset(outcomes.fail),
+        frozenset(outcomes.passed),
+        frozenset(outcomes.censored),
+        {name: value for name, value in options.items() if value is not None},
+    )
+
+
+@dataclass(frozen=True)
+class Filling:
+    """What fills a playbook's steps in: its variables, what --var said, the workspace, a host."""
+
+    values: Mapping[str, str]
+    given: Mapping[str, str]
+    root: Path
+    only: str
+
+
+def playbook(shape: schema.PlaybookFile, document: Document, filling: Filling) -> Playbook:
+    """The playbook that a checked file describes, its own templates filled in."""
+    nodes = document.root.get("steps").items
+    steps = zip(shape.steps, nodes, strict=True)
+    return Playbook(
+        name=shape.name,
+        kind=Kind(shape.kind),
+        path=Path(document.file),
+        steps=tuple(_step(one, node, document.file, filling) for one, node in steps),
+        hypotheses=tuple(shape.hypothesis),
+        question=shape.question,
+        if_true=shape.predicts.if_true,
+        if_false=shape.predicts.if_false,
+        vars=dict(filling.values),
+        arms=tuple(shape.arms or ()),
+        verdict=_verdict(shape.verdict),
+        text=document.text,
+        sha256=document.sha256,
+    )
+
+
+def _verdict(shape: schema.VerdictShape | None) -> RateRule | MismatchRule | None:
+    match shape:
+        case None:
+            return None
+        case schema.RateShape():
+            return RateRule(Expect(shape.expect), shape.against)
+        case schema.MismatchShape():
+            return MismatchRule(shape.min_coverage)
+
+
+def _step(shape: schema.AnyStep, node: Node, file: str, filling: Filling) -> Step:
+    where = f"{file}:{node.mark.line}"
+    action, title = _action(shape, node, where, filling)
+    return Step(shape.name or title, action, shape.when, where)
+
+
+def _action(shape: schema.AnyStep, node: Node, where: str, filling: Filling) -> tuple[Action, str]:
+    """The action of a step, and what the step is called unless it says so itself."""
+
+    def fill(text: str) -> str:
+        return render(text, filling.values, where)
+
+    match shape:
+        case schema.PatchStep():
+            return _patch(shape.patch, filling)
+        case schema.EnvStep():
+            return _env(shape.env, fill)
+        case schema.RestartStep():
+            services = tuple(shape.restart.services)
+            return Restart(services), f"restart {', '.join(services)}"
+        case schema.ReproduceStep():
+            return _reproduce(shape.reproduce, node.get("reproduce", "vars"), filling)
+        case schema.CollectStep():
+            services = tuple(shape.collect.services)
+            action = Collect(services, shape.collect.grep, shape.collect.max_bytes)
+            return action, f"collect {', '.join(services)}"
+        case schema.CompareStep():
+            return _compare(shape.compare)
+        case schema.CommandStep():
+            return _command(shape.command, fill, filling)
+        case schema.WaitStep():
+            return Wait(shape.wait), f"wait {node.get('wait').text}"
+        case schema.HttpStep():
+            return _http(shape.http, fill, filling)
+
+
+def _patch(shape: schema.PatchShape, filling: Filling) -> tuple[Patch, str]:
+    change: Diff | Upload | Replace
+    match shape:
+        case schema.DiffPatchShape():
+            change = Diff(filling.root / shape.diff, shape.strip)
+            title = f"patch {shape.diff}"
+        case schema.UploadPatchShape():
+            change = Upload(filling.root / shape.upload, shape.to, shape.mode)
+            title = f"upload {shape.to}"
+        case schema.ReplacePatchShape(replace=one):
+            change = Replace(one.path, one.old, one.new, one.count)
+            title = f"replace in {one.path}"
+    root = _below(filling.root, shape.root)
+    return Patch(shape.host or filling.only, root, change, tuple(shape.removes)), title
+
+
+def _env(shape: schema.EnvShape, fill: Callable[[str], str]) -> tuple[Env, str]:
+    values = {name: fill(text) for name, text in shape.set.items()}
+    changes = ", ".join([*values, *(f"no {name}" for name in shape.unset)])
+    action = Env(tuple(shape.services), values, tuple(shape.unset), tuple(shape.removes))
+    return action, f"set {changes} on {', '.join(shape.services)}"
+
+
+def _reproduce(shape: schema.ReproduceShape, own: Node, filling: Filling) -> tuple[Reproduce, str]:
+    values = {name: filling.given.get(name, node.text) for name, node in own.entries.items()}
+    return Reproduce(shape.use, values, shape.timeout), f"reproduce {shape.use}"
+
+
+def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:
+    left, right = (LogSide(side.log, side.match) for side in (shape.left, shape.right))
+    bad = LogSide(shape.known_bad.log, shape.known_bad.match) if shape.known_bad else None
+    return Compare(left, right, bad), f"compare {left.log} with {right.log}"
+
+
+def _command(
+    shape: schema.CommandShape, fill: Callable[[str], str], filling: Filling
+) -> tuple[Command, str]:
+    action = Command(
+        on=shape.on or filling.only,
+        do=tuple(map(fill, shape.do)),
+        undo=tuple(map(fill, shape.undo)) if shape.undo else None,
+        check=tuple(map(fill, shape.check)) if shape.check else None,
+        timeout_s=shape.timeout,
+        cwd=_below(filling.root, shape.cwd) if shape.cwd else None,
+    )
+    script = shape.do[:2] == ["/bin/sh", "-c"]
+    said = shown(action.do[-1] if script else " ".join(action.do))
+    return action, f"run {said[1:-1]}"
+
+
+def _http(
+    shape: schema.HttpShape, fill: Callable[[str], str], filling: Filling
+) -> tuple[Http, str]:
+    action = Http(
+        on=shape.on or filling.only,
+        url=fill(shape.url),
+        expect=shape.expect,
+        match=shape.match,
+        method=shape.method,
+        body=fill(shape.body) if shape.body is not None else None,
+        timeout_s=shape.timeout,
+    )
+    return action, f"{action.method} {action.url}"
+
+
+def hypotheses(shape: schema.HypothesesFile) -> tuple[Hypothesis, ...]:
+    """The hypotheses of a checked file, in its order."""
+    return tuple(
+        Hypothesis(
+            slug=slug,
+            claim=one.claim,
+            mechanism=one.mechanism,
+            prior=one.prior,
+            predicts_if_true=one.predicts.if_true,
+            predicts_if_false=one.predicts.if_false,
+            assumptions=tuple(one.assumptions),
+            links=tuple(one.links),
+        )
+        for slug, one in shape.hypotheses.items()
+    )

@@ -1,0 +1,99 @@
+"""A host: all that can be asked of the agent there, typed."""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from playbooks.hosts.connection import Channel, Connection
+from playbooks.hosts.files import Change, FileVerbs
+from playbooks.hosts.processes import ProcessVerbs
+
+__all__ = ["Change", "Greeting", "Host", "Outstanding"]
+
+
+@dataclass(frozen=True)
+class Outstanding:
+    """How much an earlier run left to put back (`entries`, `commands`) or to restart (`traces`)."""
+
+    entries: int
+    commands: int
+    traces: int
+    restarting: int
+    run: str
+    who: str
+
+    def __bool__(self) -> bool:
+        return bool(self.entries or self.commands or self.traces or self.restarting)
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """What the agent said of itself and its host.
+
+    `clock` is in seconds since the epoch, `boot_clock` since boot `boot_id`; `reaped` are the
+    processes of a dead agent that taking the lock ended.
+    """
+
+    version: int
+    python: str
+    hostname: str
+    pid: int
+    boot_id: str
+    clock: float
+    boot_clock: float
+    reaped: tuple[int, ...]
+    outstanding: Outstanding
+    durable_calls: int
+
+
+class Host(FileVerbs, ProcessVerbs):
+    """An open connection to a host's agent. Its methods may be called from any thread."""
+
+    def __init__(self, connection: Connection, who: str, greeting: Greeting) -> None:
+        self.connection = connection
+        self.who = who
+        self.greeting = greeting
+
+    @classmethod
+    def open(cls, channel: Channel, *, lock: bool, who: str, run: str) -> Self:
+        """Greets the agent behind `channel`; with `lock`, holds the host until closed.
+
+        HostError kinds: "locked" (detail: who, pid, since, run of the holder), "journal-damaged",
+        "journal-newer". The channel is closed where this fails.
+        """
+        connection = Connection(channel)
+        try:
+            header, _ = connection.call("hello", lock=lock, who=who, run=run)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, who, _greeting(header))
+
+    def clock(self) -> float:
+        """The host's time, in seconds since the epoch."""
+        return float(self.connection.call("clock")[0]["clock"])
+
+    def boot_clock(self) -> float:
+        """Seconds since the host's boot, as journal entries count them."""
+        return float(self.connection.call("clock")[0]["boot_clock"])
+
+    def close(self) -> None:
+        """Ends the agent and what it spawned; services go on. May be called twice."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _greeting(header: dict[str, Any]) -> Greeting:
+    facts = {name: header[name] for name in Greeting.__dataclass_fields__}
+    facts.update(reaped=tuple(header["reaped"]), outstanding=Outstanding(**header["outstanding"]))
+    return Greeting(**facts)

@@ -1,0 +1,297 @@
+"""What every parser of a reproducer's output has in common, and what it may refuse."""
+
+import json
+import math
+import re
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from hypotheses.observation import Result, Trial
+from playbooks.parsers.lines import Line, Lines, plural
+from playbooks.system import ParseSpec
+
+MAX_TRIALS = 1_000_000
+"""More trials than this in one total are taken for a misread number."""
+
+_STACK_TRACE = re.compile(
+    r"\s*(?:Traceback \(most recent call last\)|Fatal Python error|Exception in thread "
+    r"|panic: |goroutine [0-9]+ \[|thread '[^']*' .{0,40}panicked at|Segmentation fault)"
+)
+
+
+class ParseError(Exception):
+    """The output cannot be counted. One line: what was read, what was expected, what to do."""
+
+
+class NoResult(ParseError):  # noqa: N818 - it is no fault
+    """The reproducer said itself that it has no result (exit 125)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExitInfo:
+    """How a reproducer ended: by `code`, by `signal`, or because it was ended.
+
+    `timed_out`: its time was over. `stopped`: someone or something else asked for it.
+    """
+
+    code: int | None = None
+    signal: int | None = None
+    timed_out: bool = False
+    stopped: bool = False
+
+    @property
+    def cut_short(self) -> bool:
+        """It did not end by itself."""
+        return self.timed_out or self.stopped
+
+    def __str__(self) -> str:
+        if self.timed_out:
+            return "timed out"
+        if self.stopped:
+            return "stopped"
+        if self.signal is not None:
+            return f"killed by {signal_name(self.signal)}"
+        return "no exit status" if self.code is None else f"exit {self.code}"
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The trials not handed out before, and what to know about the reading, one line each."""
+
+    trials: tuple[Trial, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class Parser(Protocol):
+    """Reads one execution's output as it comes. Any chunk boundaries give the same trials."""
+
+    def feed(self, chunk: bytes) -> list[Trial]:
+        """The trials that `chunk` completes.
+
+        Raises ParseError for output that cannot be counted, so that the reproducer can be ended
+        at once; where trials came before it in this chunk they are returned, and the next call
+        raises.
+        """
+        ...
+
+    def feed_stderr(self, chunk: bytes) -> None:
+        """Looks through what came on another stream: it holds no trials, but tells of a crash."""
+        ...
+
+    def finish(self, exit: ExitInfo, planned: int | None = None) -> Parsed:
+        """What is left at the end of the output; `planned` is how many trials it should have had.
+
+        Trials that a stop or a timeout kept from completing are not in it (see `unfinished`).
+        Raises ParseError where the output, or the way it ended, allows no counts.
+        """
+        ...
+
+
+class Format(Protocol):
+    """What one format makes of the lines. `expected` names what gives trials, for messages.
+
+    `reads_exit`: the exit code is the result, where for others a failing one is an error.
+    """
+
+    expected: str
+    reads_exit: bool
+
+    def line(self, line: Line) -> Trial | None: ...
+
+    def end(self, exit: ExitInfo) -> Parsed: ...
+
+
+class OutputParser:
+    """A Parser for any Format: the reading, the exit status and the checks on both."""
+
+    def __init__(self, form: Format) -> None:
+        self._form = form
+        self._lines = Lines()
+        self._stderr = Lines()
+        self._done = 0
+        self._error: ParseError | None = None
+        self._trace = ""
+        self._last = self._last_stderr = ""
+
+    def feed(self, chunk: bytes) -> list[Trial]:
+        trials = self._read(self._lines.feed(chunk)) if self._error is None else []
+        if self._error is not None and not trials:
+            raise self._error
+        return trials
+
+    def feed_stderr(self, chunk: bytes) -> None:
+        self._watch_stderr(self._stderr.feed(chunk))
+
+    def finish(self, exit: ExitInfo, planned: int | None = None) -> Parsed:
+        self._watch_stderr(self._stderr.rest(cut=exit.cut_short))
+        trials: list[Trial] = []
+        if self._error is None:
+            trials = self._read(self._lines.rest(cut=exit.cut_short))
+        if not self._form.reads_exit:
+            self._check_exit(exit)
+        if self._error is not None:
+            raise self._error
+        ending = self._form.end(exit)
+        self._done += len(ending.trials)
+        if not self._done and not exit.cut_short:
+            raise self._nothing(ending.warnings)
+        warnings = (*self._warnings(exit, planned), *ending.warnings)
+        return Parsed((*trials, *ending.trials), warnings)
+
+    def _read(self, lines: Iterable[Line]) -> list[Trial]:
+        trials: list[Trial] = []
+        try:
+            for line in lines:
+                self._last = self._watch(line, line.where)
+                trial = self._form.line(line)
+                if trial is not None:
+                    trials.append(trial)
+        except ParseError as error:
+            self._error = error
+        self._done += len(trials)
+        return trials
+
+    def _watch_stderr(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self._last_stderr = self._watch(line, f"{line.where} of stderr")
+
+    def _watch(self, line: Line, where: str) -> str:
+        """Takes note of the first stack trace; the line, to be shown should it be the last."""
+        if not self._trace and _STACK_TRACE.match(line.text):
+            self._trace = where
+        return line.text.strip()[:200]
+
+    def _check_exit(self, exit: ExitInfo) -> None:
+        if exit.cut_short or (exit.code == 0 and exit.signal is None):
+            return
+        last = self._last_stderr or self._last
+        said = f"; its last line: {quoted(last)}" if last else ""
+        raise ParseError(
+            f"{exit} after {plural(self._done, 'trial')}: the reproducer itself failed{said}; "
+            "it must exit 0 once it ran to its end, whatever it found"
+        )
+
+    def _nothing(self, notes: tuple[str, ...]) -> ParseError:
+        read = f"{plural(self._lines.read, 'line')} of output" if self._lines.read else "no output"
+        noted = f" ({'; '.join(notes)})" if notes else ""
+        return ParseError(
+            f"no trials in {read}{noted}: expected {self._form.expected}; "
+            "compare `parse` with what the reproducer prints"
+        )
+
+    def _warnings(self, exit: ExitInfo, planned: int | None) -> tuple[str, ...]:
+        found = list(self._lines.warnings())
+        if self._trace:
+            found.append(f"{self._trace}: a stack trace ({exit}): are the trials real?")
+        if planned is not None and self._done != planned and not exit.cut_short:
+            guess = "is the output cut off" if self._done < planned else "are there two runs in it"
+            found.append(f"{plural(self._done, 'trial')} where {planned} were planned: {guess}?")
+        if exit.cut_short and not self._done:
+            found.append(f"{exit} before any trial was complete")
+        return tuple(found)
+
+
+class Outcomes:
+    """Which outcome means what."""
+
+    def __init__(self, spec: ParseSpec) -> None:
+        named = {
+            Result.FAIL: spec.fail,
+            Result.PASS: spec.passed,
+            Result.CENSORED: spec.censored,
+        }
+        self._results: dict[str, Result] = {}
+        for result, names in named.items():
+            for name in sorted(names):
+                first = self._results.setdefault(name, result)
+                if first is not result:
+                    raise ParseError(
+                        f"parse: {spec.format}: outcome {quoted(name)} is under both {first} and "
+                        f"{result}: leave it under one"
+                    )
+
+    def result(self, outcome: str, where: str) -> Result:
+        """What `outcome` means. Raises ParseError, naming `where`, for one that is not known."""
+        try:
+            return self._results[outcome]
+        except KeyError:
+            raise ParseError(
+                f"{where}: outcome {quoted(outcome)} is in none of fail, pass, censored "
+                f"(known: {', '.join(self._results) or 'none'}): add it to one of them in `parse`"
+            ) from None
+
+
+class Idents:
+    """The ids of an output's trials, to tell a trial that is there twice."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def take(self, ident: str | None, line: Line) -> str | None:
+        """`ident`, where it is new or None. Raises ParseError for one seen before."""
+        if ident is None:
+            return None
+        if ident in self._numbers:
+            raise ParseError(
+                f"{line.where}: trial {quoted(ident)} was on line {self._numbers[ident]} already: "
+                "are there two runs in this output? give each trial one line and an id of its own"
+            )
+        self._numbers[ident] = line.number
+        return ident
+
+
+def unfinished(
+    planned: int | None, done: int, on_timeout: Literal["censored", "fail"]
+) -> tuple[Trial, ...]:
+    """The trials that a timeout kept from completing, `done` having completed.
+
+    Where the plan is not known there is one of them: the one that hung.
+    """
+    missing = 1 if planned is None else max(0, planned - done)
+    return (Trial("timeout", Result(on_timeout)),) * missing
+
+
+def total(count: int, where: str) -> int:
+    """`count` where so many trials are plausible. Raises ParseError otherwise."""
+    if count <= MAX_TRIALS:
+        return count
+    raise ParseError(f"{where}: more than {MAX_TRIALS} trials: check what the reproducer counts")
+
+
+def seconds(value: object, where: str) -> float:
+    """A duration in seconds out of a text or a number. Raises ParseError for any other."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):
+            number = math.nan
+        if math.isfinite(number) and number >= 0:
+            return number
+    raise ParseError(f"{where}: seconds are {quoted(value)}: expected a number, 0 or more")
+
+
+def pattern(source: str, where: str) -> re.Pattern[str]:
+    """`source` compiled. Raises ParseError, naming `where`, when it is no regular expression."""
+    try:
+        return re.compile(source)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ParseError(
+            f"{where}: {quoted(source)} is not a regular expression: {error}"
+        ) from None
+
+
+def quoted(value: object) -> str:
+    """`value` for a message: in quotes, on one line, at most 200 characters of it."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = text if len(text) <= 200 else f"{text[:197]}..."
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+
+
+def signal_name(number: int) -> str:
+    """ "SIGKILL" for 9."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,311 @@
+"""Playbooks become one list of boots, each an overlay on the base, and a forecast of its cost.
+
+N measured boots cost N + 1 restart cycles: each transition undoes the boot before and makes the
+next in one restart, and the last one leads back to the base. Where the last measured boot changed
+nothing the base is already running, and the way back costs none.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from playbooks import envfiles
+from playbooks.edits import EditError, FileEdit, FileState, Overlay, Reader
+from playbooks.playbook import (
+    Collect,
+    Command,
+    Compare,
+    Env,
+    Http,
+    Patch,
+    Playbook,
+    Reproduce,
+    Restart,
+    Step,
+    Wait,
+)
+from playbooks.system import Service, System
+
+GUESSED_DOWNTIME_S = 30.0
+GUESSED_MEASURE_S = 60.0
+
+
+class PlanError(Exception):
+    """A plan that cannot be made from what the playbooks say and the hosts have; one line."""
+
+
+@dataclass(frozen=True)
+class EnvChange:
+    """A variable of a service's env file in a boot; None: not set there."""
+
+    service: str
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Boot:
+    """One configuration the system is brought up in, and what is measured in it.
+
+    `run` counts the plan's playbooks from 0; `playbook` None: the way back to the base.
+    `services` restart on entering, in start order; `before` are commands that run after the
+    edits and before that restart.
+    """
+
+    position: int
+    run: int
+    playbook: Playbook | None
+    arm: str = ""
+    edits: tuple[FileEdit, ...] = ()
+    env: tuple[EnvChange, ...] = ()
+    services: tuple[str, ...] = ()
+    before: tuple[Step, ...] = ()
+    measures: tuple[Step, ...] = ()
+    changes: tuple[Step, ...] = ()
+
+    @property
+    def title(self) -> str:
+        if self.playbook is None:
+            return "put back"
+        return f"{self.playbook.name} [{self.arm}]" if self.playbook.arms else self.playbook.name
+
+    @property
+    def changed(self) -> bool:
+        """Whether it leaves anything to put back."""
+        return bool(self.edits) or any(
+            isinstance(step.action, Command) and step.action.undo
+            for step in (*self.before, *self.measures)
+        )
+
+
+class History(Protocol):
+    """What past cycles took, in seconds; None where there were none."""
+
+    def mean_downtime(self, services: Sequence[str]) -> float | None: ...
+
+    def mean_seconds(self, playbook: str) -> float | None: ...
+
+
+@dataclass(frozen=True)
+class BootForecast:
+    """Seconds down and measuring, the money of both, and what the figures rest on."""
+
+    downtime_s: float
+    measure_s: float
+    money: float
+    guessed: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The boots in order, the last of them the base, and a forecast for each."""
+
+    boots: tuple[Boot, ...]
+    forecast: tuple[BootForecast, ...] = field(default=())
+
+    @property
+    def measured(self) -> tuple[Boot, ...]:
+        return tuple(boot for boot in self.boots if boot.playbook is not None)
+
+    @property
+    def cycles(self) -> int:
+        """How many restart cycles it costs."""
+        return sum(1 for boot in self.boots if boot.services)
+
+    @property
+    def downtime_s(self) -> float:
+        return sum(one.downtime_s for one in self.forecast)
+
+    @property
+    def seconds(self) -> float:
+        return sum(one.downtime_s + one.measure_s for one in self.forecast)
+
+    @property
+    def money(self) -> float:
+        return sum(one.money for one in self.forecast)
+
+
+def make(system: System, playbooks: Sequence[Playbook], read: Reader, history: History) -> Plan:
+    """Plans `playbooks` as one campaign. Nothing is changed anywhere. Errors: PlanError."""
+    cached = _Cache(read)
+    boots: list[Boot] = []
+    for run, playbook in enumerate(playbooks):
+        for arm in playbook.arms or ("",):
+            for section in _sections(playbook, arm):
+                boot = _boot(system, playbook, arm, section, cached)
+                boots.append(replace(boot, position=len(boots), run=run))
+    boots.append(Boot(len(boots), len(playbooks), None))
+    linked = tuple(_transitions(system, boots))
+    return Plan(linked, tuple(_forecast(system, boot, history) for boot in linked))
+
+
+class _Cache:
+    """Each path of a host is read once, so that every boot lies over the same base."""
+
+    def __init__(self, read: Reader) -> None:
+        self._read = read
+        self._seen: dict[tuple[str, str, str], tuple[FileState, bytes | None]] = {}
+
+    def __call__(self, host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
+        key = (host, root, path)
+        if key not in self._seen:
+            self._seen[key] = self._read(host, root, path)
+        return self._seen[key]
+
+
+@dataclass
+class _Section:
+    """The steps up to one restart and what is measured after it."""
+
+    changes: list[Step] = field(default_factory=list)
+    before: list[Step] = field(default_factory=list)
+    restart: Restart | None = None
+    measures: list[Step] = field(default_factory=list)
+
+
+def _sections(playbook: Playbook, arm: str) -> Iterator[_Section]:
+    """Each restart begins a boot that has all changes made so far."""
+    steps = [step for step in playbook.steps if step.when in (None, arm)]
+    restarts = sum(isinstance(step.action, Restart) for step in steps)
+    current = _Section()
+    for step in steps:
+        match step.action:
+            case Restart() if current.restart is not None:
+                yield current
+                current = _Section(list(current.changes), [], step.action)
+            case Restart():
+                current.restart = step.action
+            case Patch() | Env() if current.restart is not None:
+                yield current
+                current = _Section([*current.changes, step])
+            case Patch() | Env():
+                current.changes.append(step)
+            case Reproduce() | Collect() | Compare() if restarts and current.restart is None:
+                raise PlanError(
+                    f"{step.where}: step {step.name!r} measures before the restart; "
+                    "move it behind the restart step"
+                )
+            case Command() | Http() | Wait() if restarts and current.restart is None:
+                current.before.append(step)
+            case _:
+                current.measures.append(step)
+    yield current
+
+
+def _boot(system: System, playbook: Playbook, arm: str, section: _Section, read: Reader) -> Boot:
+    overlay = Overlay(read)
+    for step in section.changes:
+        _lay(system, overlay, step)
+    restarted = expand(system, section.restart.services if section.restart else ())
+    _all_restarted(section.changes, restarted)
+    try:
+        edits = overlay.edits()
+        env = tuple(_env_changes(system, section.changes, overlay, read))
+    except EditError as error:
+        raise PlanError(f"{playbook.path.name}: {error}") from error
+    return Boot(
+        0,
+        0,
+        playbook,
+        arm,
+        edits,
+        env,
+        restarted,
+        tuple(section.before),
+        tuple(section.measures),
+        tuple(section.changes),
+    )
+
+
+def _lay(system: System, overlay: Overlay, step: Step) -> None:
+    try:
+        if isinstance(step.action, Patch):
+            overlay.patch(step.name, step.action)
+        elif isinstance(step.action, Env):
+            services = [system.services[name] for name in step.action.services]
+            overlay.env(step.name, services, step.action)
+    except EditError as error:
+        raise PlanError(f"{step.where}: {error}") from error
+
+
+def _all_restarted(changes: Iterable[Step], restarted: Sequence[str]) -> None:
+    for step in changes:
+        if isinstance(step.action, Env):
+            for name in step.action.services:
+                if name not in restarted:
+                    raise PlanError(
+                        f"{step.where}: step {step.name!r} changes the environment of {name!r}, "
+                        "which no later step restarts; add it to the restart step"
+                    )
+
+
+def _env_changes(
+    system: System, changes: Iterable[Step], overlay: Overlay, read: Reader
+) -> Iterator[EnvChange]:
+    names: dict[tuple[str, str], None] = {}
+    for step in changes:
+        if isinstance(step.action, Env):
+            for service in step.action.services:
+                for name in (*step.action.set, *step.action.unset):
+                    names[service, name] = None
+    for service, name in names:
+        before, after = _env_of(system.services[service], overlay, read)
+        yield EnvChange(service, name, before.get(name), after.get(name))
+
+
+def _env_of(
+    service: Service, overlay: Overlay, read: Reader
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    if service.env is None:
+        return {}, {}
+    root, _, path = service.env.path.rpartition("/")
+    base = read(service.host, root or "/", path)[1] or b""
+    return envfiles.read(base), envfiles.read(
+        overlay.content(service.host, root or "/", path) or b""
+    )
+
+
+def expand(system: System, services: Iterable[str]) -> tuple[str, ...]:
+    """`services` and all that restart with them, in the order in which they start."""
+    return with_groups(services, tuple(system.services), system.restart_groups)
+
+
+def with_groups(
+    services: Iterable[str], order: Sequence[str], groups: Iterable[Sequence[str]]
+) -> tuple[str, ...]:
+    """`services` with the rest of their groups; groups first, in their own order, then `order`."""
+    wanted = set(services)
+    found: list[str] = []
+    for group in groups:
+        if wanted & set(group):
+            found.extend(name for name in group if name not in found)
+    found.extend(name for name in order if name in wanted and name not in found)
+    return tuple(found)
+
+
+def _transitions(system: System, boots: Sequence[Boot]) -> Iterator[Boot]:
+    """A boot also restarts what still runs the changes of the boot before it."""
+    previous: Boot | None = None
+    for boot in boots:
+        leaving = previous.services if previous and _leaves(previous, boot) else ()
+        services = expand(system, {*boot.services, *leaving})
+        linked = replace(boot, services=services)
+        yield linked
+        previous = linked
+
+
+def _leaves(previous: Boot, boot: Boot) -> bool:
+    """Whether something that `previous` changed before its restart is not so in `boot`."""
+    undone = any(isinstance(one.action, Command) and one.action.undo for one in previous.before)
+    return undone or (bool(previous.edits) and previous.edits != boot.edits)
+
+
+def _forecast(system: System, boot: Boot, history: History) -> BootForecast:
+    down = history.mean_downtime(boot.services) if boot.services else 0.0
+    measured = history.mean_seconds(boot.playbook.name) if boot.playbook else 0.0
+    guessed = down is None or measured is None
+    downtime = GUESSED_DOWNTIME_S if down is None else down
+    seconds = GUESSED_MEASURE_S if measured is None else measured
+    money = system.cost.money(downtime, downtime + seconds)
+    return BootForecast(downtime, seconds, money, guessed)

@@ -1,0 +1,186 @@
+"""A checked playbook, frozen: what it asks, what it changes, what it measures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from hypotheses.verdict import Expect
+
+
+class Kind(StrEnum):
+    """What a playbook is for."""
+
+    BASELINE = "baseline"
+    TOGGLE = "toggle"
+    PROBE = "probe"
+    DETECTOR = "detector"
+    FIX = "fix"
+
+
+@dataclass(frozen=True)
+class Diff:
+    """A unified diff to apply exactly below the patch's root."""
+
+    file: Path
+    strip: int = 1
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file of the workspace that becomes `to` below the patch's root."""
+
+    file: Path
+    to: str
+    mode: int | None = None
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Exactly `count` occurrences of `old` in `path` (below the root) become `new`."""
+
+    path: str
+    old: str
+    new: str
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Patch:
+    host: str
+    root: str
+    change: Diff | Upload | Replace
+    removes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Env:
+    """Variables of services: `set` gives values, `unset` takes names away."""
+
+    services: tuple[str, ...]
+    set: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Restart:
+    services: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reproduce:
+    use: str
+    vars: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Collect:
+    """The services' logs since the restart, as artifacts; `grep` keeps matching lines."""
+
+    services: tuple[str, ...]
+    grep: str | None = None
+    max_bytes: int = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class LogSide:
+    """A service's log, and a regex with the named groups `key` and (but for known-bad) `value`."""
+
+    log: str
+    match: str
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Joins two logs by key. `known_bad` finds the keys that a detector run corrupted."""
+
+    left: LogSide
+    right: LogSide
+    known_bad: LogSide | None = None
+
+
+@dataclass(frozen=True)
+class Command:
+    """`do` runs; `check` exits 0 while its effect is in place; `undo` takes it back."""
+
+    on: str
+    do: tuple[str, ...]
+    undo: tuple[str, ...] | None = None
+    check: tuple[str, ...] | None = None
+    timeout_s: float = 60.0
+    cwd: str | None = None
+
+
+@dataclass(frozen=True)
+class Wait:
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Http:
+    """A request from the host's side; the step fails unless it answers as expected."""
+
+    on: str
+    url: str
+    expect: int = 200
+    match: str | None = None
+    method: str = "GET"
+    body: str | None = None
+    timeout_s: float = 30.0
+
+
+Change = Patch | Env
+Measure = Reproduce | Collect | Compare | Command | Wait | Http
+Action = Change | Restart | Measure
+
+
+@dataclass(frozen=True)
+class Step:
+    """One action. `when` limits it to one arm; `where` is its "file:line" for messages."""
+
+    name: str
+    action: Action
+    when: str | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class RateRule:
+    """Judged by failure rates; `against` is "baseline", an arm, or another playbook's name."""
+
+    expect: Expect
+    against: str = "baseline"
+    kind: Literal["rate"] = "rate"
+
+
+@dataclass(frozen=True)
+class MismatchRule:
+    """Judged by mismatching keys; `min_coverage` is a share from 0 to 1."""
+
+    min_coverage: float = 0.95
+    kind: Literal["mismatch"] = "mismatch"
+
+
+@dataclass(frozen=True)
+class Playbook:
+    """`hypotheses` are slugs; `arms` is empty for a playbook of one configuration.
+
+    `text` is the YAML as read and `sha256` its hash: what was run can be looked up later.
+    """
+
+    name: str
+    kind: Kind
+    path: Path
+    steps: tuple[Step, ...]
+    hypotheses: tuple[str, ...] = ()
+    question: str = ""
+    if_true: str = ""
+    if_false: str = ""
+    vars: Mapping[str, str] = field(default_factory=dict)
+    arms: tuple[str, ...] = ()
+    verdict: RateRule | MismatchRule | None = None
+    text: str = ""
+    sha256: str = ""

@@ -1,0 +1,293 @@
+"""Checks what a file refers to: names, files, variables, secrets.
+
+All of it reads the nodes, not the models, so that it also works beside what does not fit.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from playbooks.fieldtypes import is_url
+from playbooks.marks import Document, Node
+from playbooks.problems import meant, shown, suggest
+from playbooks.system import Reproducer, System
+from playbooks.templates import TemplateError, names, render, unset
+
+SECRET_LENGTH = 8
+
+
+def check_system(document: Document, environ: Mapping[str, str]) -> None:
+    """Reports what campaign.yaml refers to and is not there."""
+    root = document.root
+    hosts, services = tuple(root.get("hosts").entries), tuple(root.get("services").entries)
+    for service in root.get("services").entries.values():
+        _host(document, service, "host", hosts)
+    for reproducer in root.get("reproducers").entries.values():
+        _host(document, reproducer, "on", hosts)
+        _well_formed(document, reproducer)
+        _outcomes(document, reproducer)
+    _groups(document, root.get("restart_groups"), services)
+    _ports(document, root.get("services"), hosts)
+    for name, secret in root.get("secrets").entries.items():
+        _secret(document, name, secret.get("env"), environ)
+
+
+def _known(document: Document, node: Node, kind: str, known: Collection[str]) -> None:
+    for one in node.texts():
+        if one.text not in known:
+            hint = suggest(one.text, known)
+            document.report(one.mark, f"unknown {kind} {shown(one.text)}{hint}")
+
+
+def _distinct(document: Document, nodes: Iterable[Node]) -> None:
+    seen: set[str] = set()
+    for node in nodes:
+        if node.text in seen:
+            document.report(node.mark, f"{shown(node.text)} is named twice")
+        seen.add(node.text)
+
+
+def _host(document: Document, owner: Node, key: str, hosts: Collection[str]) -> None:
+    _known(document, owner.get(key), "host", hosts)
+    if owner.kind == "mapping" and key not in owner.entries and len(hosts) > 1:
+        what = f"missing key '{key}': there are {len(hosts)} hosts ({', '.join(hosts)})"
+        document.report(owner.key, what)
+
+
+def _groups(document: Document, groups: Node, services: Collection[str]) -> None:
+    owners: dict[str, int] = {}
+    for number, group in enumerate(groups.items):
+        _known(document, group, "service", services)
+        _distinct(document, group.texts())
+        for service in group.texts():
+            if owners.setdefault(service.text, number) != number:
+                what = f"{shown(service.text)} is in two restart groups: join them"
+                document.report(service.mark, what)
+
+
+def _ports(document: Document, services: Node, hosts: Sequence[str]) -> None:
+    owners: dict[tuple[str, str], str] = {}
+    for name, service in services.entries.items():
+        host = service.get("host").text or "".join(hosts[:1])
+        for port in service.get("ports").items:
+            owner = owners.setdefault((host, port.text), name)
+            if owner != name:
+                document.report(port.mark, f"port {port.text} is already that of {shown(owner)}")
+        _distinct(document, service.get("ports").items)
+
+
+def _well_formed(document: Document, reproducer: Node) -> None:
+    env = reproducer.get("env").entries.values()
+    for node in (reproducer.get("command"), reproducer.get("trials"), *env):
+        for one in node.texts():
+            _names(document, one)
+
+
+def _names(document: Document, node: Node) -> tuple[str, ...]:
+    try:
+        return names(node.text)
+    except TemplateError as error:
+        document.report(node.mark, str(error))
+        return ()
+
+
+def _outcomes(document: Document, reproducer: Node) -> None:
+    owners: dict[str, str] = {}
+    for parser in reproducer.get("parse").entries.values():
+        for result in ("fail", "pass", "censored"):
+            for outcome in parser.get(result).texts():
+                owner = owners.setdefault(outcome.text, result)
+                if owner != result:
+                    what = f"outcome {shown(outcome.text)} is {owner} already: it cannot be both"
+                    document.report(outcome.mark, what)
+
+
+def _secret(document: Document, name: str, node: Node, environ: Mapping[str, str]) -> None:
+    for variable in node.texts():
+        value = environ.get(variable.text)
+        if value is None:
+            what = f"secret {shown(name)}: environment variable {variable.text} is not set"
+            document.report(variable.mark, what)
+        elif len(value) < SECRET_LENGTH:
+            what = f"secret {shown(name)}: the value of {variable.text} is under {SECRET_LENGTH} "
+            document.report(variable.mark, what + "characters: too short to be redacted safely")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a playbook may refer to; `hypotheses` None leaves slugs unchecked."""
+
+    system: System
+    hypotheses: Collection[str] | None
+    variables: Mapping[str, str]
+    playbooks: Collection[str]
+
+
+def check_playbook(document: Document, scope: Scope) -> None:
+    """Reports what a playbook refers to and is not there."""
+    _slugs(document, document.root.get("hypothesis"), scope)
+    values = variables_of(document, scope)
+    for name, node in document.root.get("vars").entries.items():
+        _plain(document, name, node)
+    used = set(document.root.get("vars").entries)
+    for step in document.root.get("steps").items:
+        _services(document, step, scope.system)
+        for key, owner_key in (("patch", "host"), ("command", "on"), ("http", "on")):
+            _host(document, step.get(key), owner_key, tuple(scope.system.hosts))
+        _patch(document, step.get("patch"), scope)
+        _env(document, step.get("env"), scope)
+        used.update(_templates(document, step, values))
+        used.update(_reproduce(document, step.get("reproduce"), scope, values))
+    _given(document, scope.variables, used)
+
+
+def variables_of(document: Document, scope: Scope) -> dict[str, str]:
+    """The variables of the playbook's own templates, each as it was written."""
+    entries = document.root.get("vars").entries
+    return {name: node.text for name, node in entries.items()} | dict(scope.variables)
+
+
+def _slugs(document: Document, node: Node, scope: Scope) -> None:
+    _distinct(document, node.texts())
+    if scope.hypotheses is not None:
+        _known(document, node, "hypothesis", scope.hypotheses)
+
+
+def _plain(document: Document, name: str, node: Node) -> None:
+    if "{{" in node.text:
+        document.report(node.mark, f"the value of {shown(name)} is not filled in: write it out")
+
+
+def _services(document: Document, step: Node, system: System) -> None:
+    lists = [step.get(action, "services") for action in ("env", "restart", "collect")]
+    for node in lists:
+        _distinct(document, node.texts())
+    sides = [step.get("compare", side, "log") for side in ("left", "right", "known_bad")]
+    for node in (*lists, *sides):
+        _known(document, node, "service", system.services)
+
+
+def _patch(document: Document, patch: Node, scope: Scope) -> None:
+    _slugs(document, patch.get("removes"), scope)
+    for node in (*patch.get("diff").texts(), *patch.get("upload").texts()):
+        _file(document, node, scope.system.root)
+    for node in (*patch.get("to").texts(), *patch.get("replace", "path").texts()):
+        path = PurePosixPath(node.text)
+        if path.is_absolute() or ".." in path.parts or not path.parts:
+            what = f"{shown(node.text)} leaves the root: give a path below it"
+            document.report(node.mark, what)
+
+
+def _file(document: Document, node: Node, root: Path) -> None:
+    path, near = root / node.text, ""
+    try:
+        if path.is_file():
+            return
+        what = "is not a file"
+        if not path.exists():
+            what, near = "there is no such file", meant(path.name, _beside(path))
+    except OSError as error:
+        what = str(error.strerror).lower()
+    start = "" if Path(node.text).is_absolute() else f" (paths start at {root})"
+    document.report(node.mark, f"{shown(node.text)}: {what}{near}{start}")
+
+
+def _beside(path: Path) -> list[str]:
+    try:
+        return [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return []
+
+
+def _env(document: Document, env: Node, scope: Scope) -> None:
+    _slugs(document, env.get("removes"), scope)
+    for node in env.get("services").texts():
+        service = scope.system.services.get(node.text)
+        if service is not None and service.env is None:
+            what = f"service {shown(node.text)} has no 'env' in campaign.yaml: say how it is edited"
+            document.report(node.mark, what)
+    _distinct(document, env.get("unset").texts())
+    for node in env.get("unset").texts():
+        if node.text in env.get("set").entries:
+            document.report(node.mark, f"{shown(node.text)} is both set and unset")
+    if env.kind == "mapping" and not env.get("set").entries and not env.get("unset").items:
+        document.report(env.key, "changes nothing: give set or unset")
+
+
+def _templates(document: Document, step: Node, values: Mapping[str, str]) -> Iterator[str]:
+    """Reports the templates of a step that cannot be filled in; yields the names they use."""
+    url = step.get("http", "url")
+    commands = [step.get("command", key) for key in ("do", "undo", "check")]
+    nodes = [*step.get("env", "set").entries.values(), *commands, url, step.get("http", "body")]
+    for node in (one for several in nodes for one in several.texts()):
+        used = _names(document, node)
+        yield from used
+        for name in used:
+            if name not in values:
+                what = f"{unset(name, values)}: set it in vars or with --var"
+                document.report(node.mark, what)
+    _url(document, url, values)
+
+
+def _url(document: Document, url: Node, values: Mapping[str, str]) -> None:
+    for node in url.texts():
+        try:
+            filled = render(node.text, values, "")
+        except TemplateError:
+            return
+        if not is_url(filled):
+            what = f"expected a URL such as http://127.0.0.1:8080/health, not {shown(filled)}"
+            document.report(node.mark, what)
+
+
+def _reproduce(
+    document: Document, node: Node, scope: Scope, values: Mapping[str, str]
+) -> Iterator[str]:
+    """Reports what a reproducer is not given; yields the names that it and the step use."""
+    use, own = node.get("use"), node.get("vars").entries
+    _known(document, use, "reproducer", scope.system.reproducers)
+    reproducer = scope.system.reproducers.get(use.text)
+    for name, value in own.items():
+        _plain(document, name, value)
+    if reproducer is None:
+        yield from own
+        return
+    needed = reproducer_names(reproducer)
+    yield from (*needed, *own)
+    given = {**values, **{name: value.text for name, value in own.items()}, **scope.variables}
+    for name in needed:
+        if name not in given:
+            what = f"reproducer {shown(use.text)}: {unset(name, given)}: set it in vars"
+            document.report(use.mark, f"{what} or with --var")
+    for name in own:
+        if name not in needed:
+            what = f"reproducer {shown(use.text)} has no variable {shown(name)}"
+            document.report(own[name].key, f"{what}{suggest(name, needed)}")
+    _trials(document, use, reproducer, given)
+
+
+def reproducer_names(reproducer: Reproducer) -> tuple[str, ...]:
+    """The variables that the templates of a reproducer name, each once."""
+    texts = (*reproducer.command, *reproducer.env.values(), reproducer.trials or "")
+    return tuple(dict.fromkeys(name for text in texts for name in names(text)))
+
+
+def _trials(
+    document: Document, use: Node, reproducer: Reproducer, given: Mapping[str, str]
+) -> None:
+    try:
+        trials = render(reproducer.trials or "1", given, "")
+    except TemplateError:
+        return
+    if re.fullmatch("[1-9][0-9]{0,8}", trials) is None:
+        what = f"reproducer {shown(use.text)} plans {shown(trials)} trials"
+        document.report(use.mark, f"{what}: expected a whole number above 0")
+
+
+def _given(document: Document, given: Mapping[str, str], used: Collection[str]) -> None:
+    for name in given:
+        if name not in used:
+            hint = suggest(name, sorted(used))
+            place = document.root.get("vars") or document.root
+            document.report(place.key, f"--var {name}: there is no such variable{hint}")

@@ -1,0 +1,1 @@
+"""The kinds of service that can be restarted, one module each."""

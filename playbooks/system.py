@@ -1,0 +1,155 @@
+"""The system under test as campaign.yaml describes it: checked and frozen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine. `python` is the interpreter that runs the agent there."""
+
+    name: str
+    local: bool = True
+    python: str | None = None
+
+
+@dataclass(frozen=True)
+class HttpProbe:
+    """Healthy when the URL answers with `expect` and, where given, a body that `match` finds."""
+
+    url: str
+    expect: int = 200
+    match: str | None = None
+    method: str = "GET"
+    body: str | None = None
+    kind: Literal["http"] = "http"
+
+
+@dataclass(frozen=True)
+class TcpProbe:
+    """Healthy when `address` ("host:port") accepts a connection."""
+
+    address: str
+    kind: Literal["tcp"] = "tcp"
+
+
+@dataclass(frozen=True)
+class CommandProbe:
+    """Healthy when the command exits 0."""
+
+    command: tuple[str, ...]
+    kind: Literal["command"] = "command"
+
+
+@dataclass(frozen=True)
+class LogProbe:
+    """Healthy once the service has logged a line that `match` finds since its start."""
+
+    match: str
+    kind: Literal["log"] = "log"
+
+
+Probe = HttpProbe | TcpProbe | CommandProbe | LogProbe
+
+
+@dataclass(frozen=True)
+class HealthCheck:
+    """A probe that must hold for `settle_s` without a break, within `timeout_s` of the start."""
+
+    probe: Probe
+    timeout_s: float = 60.0
+    settle_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class EnvMethod:
+    """How a service's environment is edited: the file of NAME=VALUE lines at `path`."""
+
+    via: Literal["env_file"]
+    path: str
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """An embedded service: what to run, where, and how its logs rotate."""
+
+    command: tuple[str, ...]
+    cwd: str
+    log_max_bytes: int = 64 * 1024 * 1024
+    log_keep: int = 4
+
+
+@dataclass(frozen=True)
+class Service:
+    name: str
+    host: str
+    process: ProcessSpec
+    env: EnvMethod | None = None
+    health: tuple[HealthCheck, ...] = ()
+    ports: tuple[int, ...] = ()
+    stop_timeout_s: float = 20.0
+
+
+@dataclass(frozen=True)
+class ParseSpec:
+    """Which parser reads a reproducer's output, and which outcomes mean what.
+
+    `format` is a parser's name, or "exit" for the exit-code contract. `options` are the
+    parser's own (a regex, field names).
+    """
+
+    format: str
+    fail: frozenset[str] = frozenset()
+    passed: frozenset[str] = frozenset()
+    censored: frozenset[str] = frozenset()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reproducer:
+    """Templates `{{ name }}` in `command`, `env` values and `trials` are filled from variables."""
+
+    name: str
+    command: tuple[str, ...]
+    on: str
+    parse: ParseSpec
+    timeout_s: float
+    on_timeout: Literal["censored", "fail"]
+    cwd: str
+    env: Mapping[str, str] = field(default_factory=dict)
+    trials: str | None = None
+    crash_is: Literal["invalid", "fail"] = "invalid"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Money: each hour of downtime and each hour that the system is occupied at its rate."""
+
+    currency: str = ""
+    downtime_per_hour: float = 0.0
+    occupied_per_hour: float = 0.0
+
+    def money(self, downtime_s: float, occupied_s: float) -> float:
+        """The price of `downtime_s` seconds down and `occupied_s` seconds occupied."""
+        return (
+            downtime_s * self.downtime_per_hour + occupied_s * self.occupied_per_hour
+        ) / 3600.0
+
+
+@dataclass(frozen=True)
+class System:
+    """All that campaign.yaml says. Relative paths in it are already absolute here."""
+
+    campaign: str
+    symptom: str
+    root: Path
+    hosts: Mapping[str, Host]
+    services: Mapping[str, Service]
+    restart_groups: tuple[tuple[str, ...], ...] = ()
+    reproducers: Mapping[str, Reproducer] = field(default_factory=dict)
+    cost: Cost = field(default_factory=Cost)
+    protected: bool = False
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    record_env: tuple[str, ...] = ()

@@ -1,0 +1,48 @@
+"""Templates: `{{ name }}` is replaced by a variable's text; nothing else is evaluated.
+
+There is no escape: text that holds `{{` is a template, and must be a well-formed one.
+"""
+
+import re
+from collections.abc import Mapping
+
+from playbooks.problems import shown, suggest
+
+_OPENING = "{{"
+_TEMPLATE = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}")
+
+
+class TemplateError(ValueError):
+    """A template that is malformed or names a variable that is not set, in one line."""
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The variables that `text` names, each once, in order.
+
+    Raises TemplateError where `{{` does not open a `{{ name }}`.
+    """
+    rest = _TEMPLATE.sub("", text)
+    if _OPENING in rest:
+        broken = rest[rest.index(_OPENING) :]
+        raise TemplateError(f"{shown(broken)} is not a template: only {{{{ name }}}} is understood")
+    return tuple(dict.fromkeys(_TEMPLATE.findall(text)))
+
+
+def render(text: str, variables: Mapping[str, str], where: str) -> str:
+    """`text` with each `{{ name }}` replaced; what a variable holds is not looked into again.
+
+    `where` ("file:line") begins the message of the TemplateError for a template that is malformed
+    or names a variable that `variables` lacks.
+    """
+    try:
+        for name in names(text):
+            if name not in variables:
+                raise TemplateError(unset(name, variables))
+    except TemplateError as error:
+        raise TemplateError(f"{where}: {error}") from None
+    return _TEMPLATE.sub(lambda found: variables[found[1]], text)
+
+
+def unset(name: str, variables: Mapping[str, str]) -> str:
+    """What to say of the name of a variable that is not set."""
+    return f"variable {shown(name)} is not set{suggest(name, variables)}"

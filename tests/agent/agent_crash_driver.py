@@ -1,0 +1,172 @@
+"""Kills the agent's own code at every durable call and looks at what recovery makes of it.
+
+Run as a program (agent_crash_driver.py FOLDER SCENARIO): one thread only, so that it can fork. The
+scenario is run in forked processes that end at call 1, 2, 3 ...; after each the journal is put
+back, in another process, and the tree must be what it was. Prints how many crashes were seen.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from agent_trees import sha256, snapshot, write
+
+from playbooks.agent import apply, durable, journal, lock, putback
+from playbooks.agent.session import Session
+
+SPECS = {"services": ["prefill"]}
+CACHE = "pkg/__pycache__/mod.cpython-311.pyc"
+
+
+class Edit(NamedTuple):
+    path: str
+    old: bytes | None
+    new: bytes | None
+    mode: int | None = None
+
+
+Round = tuple[Sequence[Edit], Sequence[str]]
+
+MOD, RUN, ENV = b"x = 1\n", b"#!/bin/sh\nexec true\n", b""
+
+ROUNDS: dict[str, Sequence[Round]] = {
+    "edit, add and delete, once": [
+        (
+            [
+                Edit("pkg/mod.py", MOD, b"x = 2\n"),
+                Edit("run.sh", RUN, None),
+                Edit("new/deep/er.conf", None, b"n" * 5000),
+                Edit("serve.env", ENV, b"A=1\n", mode=0o644),
+            ],
+            [],
+        )
+    ],
+    "from boot to boot, and back": [
+        ([Edit("pkg/mod.py", MOD, b"x = 2\n"), Edit("new/a", None, b"1")], []),
+        ([Edit("pkg/mod.py", b"x = 2\n", b"x = 3\n"), Edit("new/b", None, b"2")], ["new/a"]),
+        ([Edit("run.sh", RUN, b"true\n")], ["pkg/mod.py", "new/b"]),
+        ([Edit("run.sh", b"true\n", RUN)], []),
+    ],
+    "deleted, then written again": [
+        ([Edit("pkg/mod.py", MOD, None)], []),
+        ([Edit("pkg/mod.py", None, b"other\n")], []),
+    ],
+}
+
+
+class Stage:
+    """A tree, the state directory that looks after it, and the tree as it was."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tree, self.state = folder / "tree", folder / "state"
+        write(self.tree / "pkg/mod.py", MOD, 0o664)
+        write(self.tree / "run.sh", RUN, 0o4755)
+        write(self.tree / "serve.env", ENV, 0o600)
+        os.setxattr(self.tree / "run.sh", "user.origin", b"base")
+        self.original = snapshot(self.tree)
+
+    def agent(self) -> Session:
+        session = Session(str(self.state), len)
+        lock.take(session, "driver", "run-1")
+        return session
+
+    def play(self, rounds: Sequence[Round]) -> None:
+        """What an agent does in a whole run."""
+        session = self.agent()
+        for edits, restore in rounds:
+            self.apply(session, edits, restore)
+            write(self.tree / CACHE, b"stale")
+        putback.put_back(session, {"paths": None}, b"")
+        journal.settle(session, {}, b"")
+
+    def apply(self, session: Session, edits: Sequence[Edit], restore: Sequence[str]) -> None:
+        changes = [
+            {
+                "root": str(self.tree),
+                "path": edit.path,
+                "expect": None if edit.old is None else sha256(edit.old),
+                "size": None if edit.new is None else len(edit.new),
+                "mode": edit.mode,
+            }
+            for edit in edits
+        ]
+        request = {
+            "changes": changes,
+            "restore": [(str(self.tree), path) for path in restore],
+            "run": "run-1",
+            "who": "driver",
+            "specs": SPECS,
+        }
+        apply.apply(session, request, b"".join(edit.new or b"" for edit in edits))
+
+    def recover(self) -> None:
+        """Puts back, then once more, which must find nothing to do."""
+        session = self.agent()
+        answer, _ = putback.put_back(session, {"paths": None}, b"")
+        assert not answer["conflicts"], answer
+        again, _ = putback.put_back(session, {"paths": None}, b"")
+        assert not any(again.values()), again
+        self.check_traces(answer["restored"])
+        journal.settle(session, {}, b"")
+
+    def check_traces(self, restored: Sequence[str]) -> None:
+        """What was put back is known, with all it takes to restart services, and left no cache."""
+        kept = journal.load(str(self.state))
+        assert kept.specs == SPECS or not restored
+        assert {trace.where for trace in kept.traces} >= set(restored)
+        assert str(self.tree / "pkg/mod.py") not in restored or not (self.tree / CACHE).exists()
+
+    def check(self, when: str) -> None:
+        found = snapshot(self.tree)
+        seen = {path: what for path, what in found.items() if "__pycache__" not in path}
+        assert seen == self.original, (when, seen, self.original)
+        left = sorted(path.name for path in self.state.rglob("*") if path.is_file())
+        assert left in ([], ["lock"]), (when, left)
+
+
+def crashes_at(call: int, work: Callable[[], None]) -> bool:
+    """Whether `work` was killed at its durable call number `call`; False: it came to its end."""
+    child = os.fork()
+    if child == 0:
+        durable.arm(f"agent:{call}")
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    assert killed or status == 0, f"call {call}: {work} failed"
+    return killed
+
+
+def enumerate_crashes(stage: Stage, rounds: Sequence[Round]) -> int:
+    call = 1
+    while crashes_at(call, lambda: stage.play(rounds)):
+        if call % 29 == 0:
+            crash_in_recovery(stage)
+        assert not crashes_at(0, stage.recover)
+        stage.check(f"killed at call {call}")
+        call += 1
+    stage.check("never killed")
+    return call - 1
+
+
+def crash_in_recovery(stage: Stage) -> None:
+    """Recovery is killed, too: at its first call, the next time at its second, and so on."""
+    call = 1
+    while crashes_at(call, stage.recover):
+        call += 1
+
+
+def main() -> None:
+    folder, scenario = sys.argv[1:]
+    print(enumerate_crashes(Stage(Path(folder)), ROUNDS[scenario]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+"""campaign.yaml: what is read, and what is said of each mistake, at its place."""
+
+from pathlib import Path
+
+import pytest
+from load_workspace import CAMPAIGN, ENVIRON, Workspace, edited, said
+
+from playbooks.load import LoadError, load_system
+from playbooks.system import (
+    CommandProbe,
+    Cost,
+    EnvMethod,
+    HealthCheck,
+    HttpProbe,
+    LogProbe,
+    ParseSpec,
+    ProcessSpec,
+    TcpProbe,
+)
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """One for all: each test writes what it loads."""
+    return Workspace(tmp_path_factory.mktemp("workspace"))
+
+
+def test_services_are_read(workspace: Workspace) -> None:
+    system, root = workspace.system(), workspace.root
+    prefill, decode, router = system.services.values()
+    assert prefill.process == ProcessSpec(("python", "prefill.py"), str(root / "system"))
+    assert prefill.env == EnvMethod("env_file", str(root / "env/prefill.env"))
+    probe = HttpProbe("http://127.0.0.1:30000/health")
+    assert prefill.health == (HealthCheck(probe, timeout_s=300, settle_s=2),)
+    assert prefill.ports == (30000,)
+    assert decode.host == "here"
+    assert decode.process == ProcessSpec(("/bin/sh", "-c", "exec python decode.py"), str(root))
+    assert [check.probe for check in decode.health] == [
+        TcpProbe("127.0.0.1:30001"),
+        LogProbe("ready"),
+        CommandProbe(("test", "-e", "up")),
+    ]
+    assert (decode.stop_timeout_s, router.stop_timeout_s) == (5, 20)
+    assert (router.process.log_max_bytes, router.process.log_keep) == (10_000_000, 2)
+    assert router.env is None
+
+
+def test_reproducers_are_read(workspace: Workspace) -> None:
+    sessions, bisect = workspace.system().reproducers.values()
+    assert sessions.parse == ParseSpec(
+        "counts", frozenset({"leak"}), frozenset({"done", "maxrounds"})
+    )
+    assert (sessions.timeout_s, sessions.on_timeout, sessions.crash_is) == (
+        900,
+        "censored",
+        "invalid",
+    )
+    assert sessions.trials == "{{ sessions }}"
+    assert bisect.parse == ParseSpec("exit")
+    assert (bisect.on, bisect.cwd, bisect.trials) == ("here", str(workspace.root), None)
+    assert (bisect.env, bisect.crash_is) == ({"SEED": "{{ seed }}"}, "fail")
+
+
+def test_the_rest_is_read(workspace: Workspace) -> None:
+    system = workspace.system()
+    assert (system.campaign, system.root, system.protected) == (
+        "pd-toolcalls",
+        workspace.root,
+        True,
+    )
+    assert system.restart_groups == (("prefill", "decode"),)
+    assert system.cost == Cost("USD", 400, 38.4)
+    assert system.secrets == {"API_KEY": ENVIRON["API_KEY"]}
+    assert system.record_env == ("CUDA_VISIBLE_DEVICES",)
+
+
+def test_parsers_keep_their_options(workspace: Workspace) -> None:
+    counts = "{counts: {fail: [leak], pass: [done, maxrounds]}}"
+    jsonl = "{jsonl: {outcome: what, id: session, key: rooms, fail: [leak], censored: [cut]}}"
+    parse = workspace.system(edited(CAMPAIGN, (counts, jsonl))).reproducers["agent-sessions"].parse
+    options = {"outcome": "what", "id": "session", "key": "rooms"}
+    assert parse == ParseSpec(
+        "jsonl", frozenset({"leak"}), frozenset(), frozenset({"cut"}), options
+    )
+    regex = "{regex: {match: '(?P<fail>.+)/(?P<total>.+)'}}"
+    parse = workspace.system(edited(CAMPAIGN, (counts, regex))).reproducers["agent-sessions"].parse
+    assert parse == ParseSpec("regex", options={"match": "(?P<fail>.+)/(?P<total>.+)"})
+
+
+def test_keys_may_come_in_any_order(workspace: Workspace) -> None:
+    head, tail = CAMPAIGN.split("hosts:\n")
+    assert workspace.system("hosts:\n" + tail + head) == workspace.system()
+
+
+def test_trials_are_kept_as_they_are_written(workspace: Workspace) -> None:
+    text = edited(CAMPAIGN, ('trials: "{{ sessions }}"', "trials: 040"))
+    assert workspace.system(text).reproducers["agent-sessions"].trials == "040"
+
+
+def test_a_relative_path_to_the_file_gives_absolute_paths(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workspace.root)
+    system = load_system(Path("campaign.yaml"), ENVIRON)
+    assert system.root == workspace.root
+    assert system.services["decode"].process.cwd == str(workspace.root)
+
+
+TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: true}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("services:\n", "servcies:\n", "5:1: unknown key 'servcies' (did you mean 'services'?)"),
+        ("services:\n", "servcies:\n", "1:1: missing key 'services': What runs there."),
+        (
+            "local: true",
+            "local: false",
+            "4:17: expected true, not the boolean false",
+        ),
+        (
+            "{local: true}",
+            "{ssh: gpu-a.lab}",
+            "4:10: unknown key 'ssh' (known: local, python)",
+        ),
+        ("host: here", "host: her", "7:11: unknown host 'her' (did you mean 'here'?)"),
+        ("host: here", "host: [here]", "7:11: expected text, not a list"),
+        (*TWO_HOSTS, "14:3: missing key 'host': there are 2 hosts (here, there)"),
+        (*TWO_HOSTS, "30:3: missing key 'on': there are 2 hosts (here, there)"),
+        (
+            "    process: {command: [python, prefill.py], cwd: system}\n",
+            "",
+            "6:3: missing key 'process': The process that campaign starts and stops.",
+        ),
+        (
+            "[python, prefill.py]",
+            "[python, 3]",
+            '8:33: expected text, not the number 3: put it in quotes: "3"',
+        ),
+        (
+            "[python, prefill.py]",
+            "[]",
+            "8:24: expected a list of words, or one text for /bin/sh, not a list",
+        ),
+        ("via: env_file", "via: script", "9:16: expected env_file, not 'script'"),
+        (
+            'http: "http://127.0.0.1:30000/health", ',
+            "",
+            "11:9: expected exactly one of the keys http, tcp, command, log",
+        ),
+        (
+            "expect: 200",
+            'tcp: "a:1"',
+            "11:49: 'tcp' beside 'http': exactly one of http, tcp, command, log may stand here",
+        ),
+        (
+            "http://127.0.0.1:30000/health",
+            "ftp://a",
+            "11:16: expected a URL such as http://127.0.0.1:8080/health, not 'ftp://a'",
+        ),
+        (
+            "expect: 200",
+            "expect: 42",
+            "11:57: expected a number of at least 100, not the number 42",
+        ),
+        (
+            "timeout: 300s",
+            "timeout: 300",
+            "11:71: expected a duration with its unit, such as 300s, 200ms, 15m or 1m30s, "
+            "not the number 300",
+        ),
+        ("timeout: 300s", "timeout: 0s", "11:71: expected more than nothing, not '0s'"),
+        (
+            "ports: [30000]",
+            "ports: [70000]",
+            "12:13: expected a port from 1 to 65535, not the number 70000",
+        ),
+        ("ports: [30000]", "ports: [30000, 30000]", "12:20: '30000' is named twice"),
+        ("stop_timeout: 5s", "ports: [30000]", "17:13: port 30000 is already that of 'prefill'"),
+        (
+            "127.0.0.1:30001",
+            "127.0.0.1:99999",
+            "16:20: expected an address such as \"127.0.0.1:8080\", not '127.0.0.1:99999'",
+        ),
+        (
+            "log: ready",
+            "log: '(ready'",
+            "16:46: not a regular expression: missing ), unterminated subpattern at position 0",
+        ),
+        (
+            "log_max_bytes: 10MB",
+            "log_max_bytes: 10 mb",
+            "19:60: expected a size such as 10MB, 64MiB, 512KB or a whole number of bytes, "
+            "not '10 mb'",
+        ),
+        (
+            "[[prefill, decode]]",
+            "[[prefill, decoder]]",
+            "20:28: unknown service 'decoder' (did you mean 'decode'?)",
+        ),
+        (
+            "[[prefill, decode]]",
+            "[[prefill, decode], [router, decode]]",
+            "20:46: 'decode' is in two restart groups: join them",
+        ),
+        ("[[prefill, decode]]", "[prefill, decode]", "20:18: expected a list, not 'prefill'"),
+        (
+            "    on_timeout: censored\n",
+            "",
+            "22:3: missing key 'on_timeout': What a trial that the timeout cuts short counts as: "
+            "censored, or fail.",
+        ),
+        (
+            "on_timeout: censored",
+            "on_timeout: censor",
+            "26:17: expected censored or fail, not 'censor' (did you mean 'censored'?)",
+        ),
+        (
+            '"{{ rounds }}"',
+            '"{{ rounds + 1 }}"',
+            "23:73: '{{ rounds + 1 }}' is not a template: only {{ name }} is understood",
+        ),
+        (
+            "{counts: {fail: [leak], ",
+            "{count: {fail: [leak], ",
+            "28:13: unknown key 'count' (did you mean 'counts'?)",
+        ),
+        ("fail: [leak]", "fail: []", "28:28: empty: expected at least one"),
+        (
+            "pass: [done, maxrounds]",
+            "pass: [done, leak]",
+            "28:49: outcome 'leak' is fail already: it cannot be both",
+        ),
+        (
+            "{counts: {fail: [leak], pass: [done, maxrounds]}}",
+            "{regex: {match: '(?P<what>.*)'}}",
+            "28:28: the regular expression needs the named group (?P<outcome>...), or both "
+            "(?P<fail>...) and (?P<total>...)",
+        ),
+        (
+            "pass: [done, maxrounds]",
+            "pass: [yes]",
+            '28:43: expected text, not the boolean yes: put it in quotes: "yes"',
+        ),
+        (
+            "SEED:",
+            "1SEED:",
+            "31:11: expected a variable's name (letters, digits and '_'), not '1SEED'",
+        ),
+        (
+            "downtime_per_hour: 400",
+            "downtime_per_hour: -1",
+            "35:42: expected a number of at least 0, not the number -1",
+        ),
+        (
+            "occupied_per_hour: 38.4",
+            "occupied_per_hour: .inf",
+            "35:66: expected a finite number, not the number .inf",
+        ),
+        ("protected: true", "protected: maybe", "36:12: expected true or false, not 'maybe'"),
+        (
+            "env: API_KEY",
+            "env: API_KEYS",
+            "37:26: secret 'API_KEY': environment variable API_KEYS is not set",
+        ),
+        (
+            "protected: true",
+            "budget: {restarts: 30}",
+            "36:1: unknown key 'budget'",
+        ),
+    ],
+)
+def test_one_mistake(workspace: Workspace, old: str, new: str, expected: str) -> None:
+    assert expected in workspace.campaign_problems((old, new))
+
+
+def test_a_short_secret_is_refused_and_not_shown(workspace: Workspace) -> None:
+    with pytest.raises(LoadError) as caught:
+        workspace.system(CAMPAIGN, {"API_KEY": "hunter2"})
+    assert said(caught.value) == [
+        "37:26: secret 'API_KEY': the value of API_KEY is under 8 characters: "
+        "too short to be redacted safely"
+    ]
+    assert "hunter2" not in str(caught.value)
+
+
+def test_all_mistakes_come_at_once_in_their_order(workspace: Workspace) -> None:
+    found = workspace.campaign_problems(
+        ("symptom:", "symptoms:"),
+        ("host: here", "host: gpu"),
+        ("timeout: 300s", "timeout: soon"),
+        ("[[prefill, decode]]", "[[prefill, dcode]]"),
+        ("env: API_KEY", "env: NOT_THERE"),
+    )
+    assert [line.split(":")[0] for line in found] == ["1", "2", "7", "11", "20", "37"]

@@ -1,0 +1,86 @@
+"""A workspace whose system is one small service, quick to start and right or wrong on demand."""
+
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SOURCE = Path(__file__).parent / "toy"
+CAMPAIGN = [sys.executable, "-m", "campaign.cli"]
+
+
+@dataclass
+class Toy:
+    """A copy of the toy workspace, with a port of its own."""
+
+    root: Path
+    port: int
+    env: dict[str, str] = field(default_factory=dict)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [*CAMPAIGN, "--workspace", str(self.root), *arguments]
+
+    def run(
+        self, *arguments: str, stdin: str | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        """The command as a user types it, to its end."""
+        return subprocess.run(
+            self.command(*arguments),
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            env={**os.environ, **self.env, **env},
+        )
+
+    def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
+        """The command, under way in a process group of its own."""
+        return subprocess.Popen(
+            self.command(*arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **self.env, **env},
+        )
+
+    def playbook(self, name: str, text: str) -> None:
+        (self.root / "playbooks" / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+    def tree(self) -> dict[str, tuple[str, int, int]]:
+        """The files that playbooks change: hash, mode and modification time of each."""
+        found = {}
+        for folder in ("src", "env"):
+            for path in sorted((self.root / folder).rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    state = path.stat()
+                    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                    where = str(path.relative_to(self.root))
+                    found[where] = (digest, state.st_mode & 0o7777, state.st_mtime_ns)
+        return found
+
+    def ask(self, path: str) -> str:
+        """What the service answers right now."""
+        from urllib.request import urlopen
+
+        with urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            return str(answer.read().decode())
+
+
+def make(folder: Path) -> Toy:
+    """Copies the toy workspace into `folder`."""
+    shutil.copytree(SOURCE, folder)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for path in (folder / "campaign.yaml", folder / "env" / "app.env"):
+        text = path.read_text(encoding="utf-8")
+        text = text.replace("@PORT@", str(port)).replace("@PYTHON@", sys.executable)
+        path.write_text(text, encoding="utf-8")
+    return Toy(folder, port)

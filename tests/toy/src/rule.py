@@ -1,0 +1,2 @@
+# Whether the bug is in.
+BUG = True
