@@ -90,7 +90,8 @@ class Workspace:
         variables: Mapping[str, str],
     ) -> tuple["Playbook", ...]:
         """The playbooks, checked; all their problems in one error. Errors: LoadError."""
-        from playbooks.load import LoadError, load_playbook
+        from playbooks.load import load_playbook
+        from playbooks.problems import LoadError
 
         loaded: list[Playbook] = []
         problems: list[Problem] = []

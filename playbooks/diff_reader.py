@@ -194,9 +194,8 @@ class _Reader:
         elif _NEXT_COMMIT.match(line) or _SIGNATURE.match(b"".join(self._lines[at : at + 2])):
             self._free_text = True
         elif not (self._free_text or _BETWEEN_FILES.match(line)):
-            raise self._error(
-                at, "no hunk counts this line: correct the hunk's counts or remove it"
-            )
+            what = "no hunk counts this line: correct the hunk's counts or remove it"
+            raise self._error(at, what)
 
     def _in_git_header(self) -> bool:
         if not self._sections or self._free_text:
@@ -244,7 +243,8 @@ class _Reader:
             elif line.line_type:
                 body.append((line.line_type, line.value.encode("latin-1")))
         end = max(line.diff_line_no or 0 for line in found)
-        end += self._lines[end : end + 1] != [] and self._lines[end].startswith(b"\\")
+        if b"".join(self._lines[end : end + 1]).startswith(b"\\"):
+            end += 1
         tags = "".join(tag for tag, _ in body)
         hunk = Hunk(
             line=header + 1,

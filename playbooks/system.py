@@ -133,9 +133,7 @@ class Cost:
 
     def money(self, downtime_s: float, occupied_s: float) -> float:
         """The price of `downtime_s` seconds down and `occupied_s` seconds occupied."""
-        return (
-            downtime_s * self.downtime_per_hour + occupied_s * self.occupied_per_hour
-        ) / 3600.0
+        return (downtime_s * self.downtime_per_hour + occupied_s * self.occupied_per_hour) / 3600.0
 
 
 @dataclass(frozen=True)

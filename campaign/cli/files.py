@@ -44,6 +44,6 @@ def check(
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of campaign.yaml, of a playbook and of a hypotheses file."""
-    from playbooks.load import json_schemas
+    from playbooks.schema import json_schemas
 
     options.print_json(json_schemas())

@@ -113,8 +113,8 @@ def _usage(error: click.UsageError, as_json: bool) -> int:
 
 def _unforeseen(error: Exception, as_json: bool) -> int:
     """Invalid files carry their problems; anything else is a fault of ours."""
-    load = sys.modules.get("playbooks.load")
-    if load is not None and isinstance(error, load.LoadError):
+    problems = sys.modules.get("playbooks.problems")
+    if problems is not None and isinstance(error, problems.LoadError):
         return _failed(str(error), Exit.USAGE, as_json, prefix="")
     where = _keep_traceback(error)
     return _failed(

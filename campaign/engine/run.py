@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from campaign.engine import standing
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
-from campaign.engine.events import BootStarted
+from campaign.engine.events import BootStarted, Note
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import StepFailed
 from campaign.engine.putback import Restored, put_back
@@ -176,11 +176,21 @@ class _Walk:
             restored = Restored(
                 remaining=("putting back was abandoned; run 'campaign recover' to finish it",)
             )
+        self._tell(restored)
         try:
             self._book(restored, started)
         except CampaignError as error:
             self._error = f"{self._error}; {error}" if self._error else str(error)
         return restored
+
+    def _tell(self, restored: Restored) -> None:
+        count = len(restored.paths)
+        if count:
+            self._session.emit(Note(f"restored {count} file{'s' if count != 1 else ''}"))
+        for lived in restored.cycles:
+            if lived.healthy_at is not None:
+                names = ", ".join(lived.services)
+                self._session.emit(Note(f"restarted {names}: {lived.downtime_s:.1f} s down"))
 
     def _book(self, restored: Restored, started: float) -> None:
         if not self._runs:

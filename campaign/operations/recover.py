@@ -11,7 +11,7 @@ from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
-from playbooks.load import LoadError
+from playbooks.problems import LoadError
 from playbooks.system import Cost
 
 

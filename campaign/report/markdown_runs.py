@@ -55,7 +55,7 @@ def _changed(run: RunPart, width: int) -> Iterator[str]:
         yield _fact("Changed", "nothing", width)
     for change in run.changes:
         earlier = prose(f", as in {change.shown_by}") if change.shown_by else ""
-        arms = prose(f" ({', '.join(change.arms)})") if change.arms else ""
+        arms = f" ({prose(', '.join(change.arms))})" if change.arms else ""
         yield bullets([f"Changed: {_where(change)}{arms}{earlier}"], width)
     for service, names in run.environment.items():
         variables = ", ".join(map(code, names))
@@ -96,7 +96,7 @@ def _retracted(record: records.Run, width: int) -> Iterator[str]:
 
 
 def _cut(diff: str, run: str) -> str:
-    lines = diff.split("\n")
+    lines = diff.rstrip("\n").split("\n")
     if len(lines) <= DIFF_LINES:
         return diff
     more = len(lines) - DIFF_LINES

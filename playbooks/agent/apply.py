@@ -26,7 +26,7 @@ from playbooks.agent.files import (
 from playbooks.agent.framing import Header
 from playbooks.agent.journal import Entry, Journal, load, new_entry
 from playbooks.agent.lock import require
-from playbooks.agent.places import Place, as_verb_error, place, resolve
+from playbooks.agent.places import Place, as_verb_error, place
 from playbooks.agent.session import Session, VerbError
 
 
@@ -106,7 +106,7 @@ def _entry(journal: Journal, root: str, path: str) -> Tuple[Entry, Live]:
     with place(root, path) as at:
         live = look(at)
     known = journal.entries.get(at.where)
-    return known or new_entry(resolve(root), path, live.state), live
+    return known or new_entry(at.root, path, live.state), live
 
 
 @contextlib.contextmanager

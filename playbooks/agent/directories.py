@@ -45,12 +45,16 @@ def remove_empty(journal: Journal) -> None:
     One that holds a file of ours stays noted; one that holds only someone else's stays for good.
     """
     kept = []
-    for root, path in sorted(journal.directories, key=lambda one: one[1].count("/"), reverse=True):
+    for root, path in sorted(journal.directories, key=_depth, reverse=True):
         prefix = os.path.join(root, path) + "/"
         ours = any(where.startswith(prefix) for where in journal.entries)
         if not _remove(root, path) and ours:
             kept.append((root, path))
     journal.directories = kept[::-1]
+
+
+def _depth(directory: Tuple[str, str]) -> int:
+    return os.path.join(*directory).count("/")
 
 
 def _remove(root: str, path: str) -> bool:

@@ -9,6 +9,14 @@ from typing import Dict
 from playbooks.agent import durable
 from playbooks.agent.session import Session, VerbError
 
+PATIENCE_S = 1.0
+"""How long a newcomer waits for a lock that may be about to be free."""
+
+ENDING_S = 20.0
+"""And for one whose holder has lost its operator and only ends what it spawned."""
+
+_LOOK_EVERY_S = 0.02
+
 
 def take(session: Session, who: str, run: str) -> None:
     """Takes the lock for the life of this agent; the kernel lets it go when the agent dies.
@@ -20,22 +28,49 @@ def take(session: Session, who: str, run: str) -> None:
     path = os.path.join(session.state_dir, "lock")
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = _holder(fd)
+        _acquire(fd)
+    except VerbError:
         os.close(fd)
-        raise _locked(holder) from None
-    os.ftruncate(fd, 0)
-    mine = {"who": who, "pid": os.getpid(), "since": time.time(), "run": run}
-    os.pwrite(fd, json.dumps(mine).encode("ascii"), 0)
-    session.locked = True
-    session.at_close(lambda: os.close(fd))
+        raise
+    _write(fd, {"who": who, "pid": os.getpid(), "since": time.time(), "run": run})
+    session.lock = fd
+    session.at_close(lambda: _release(session))
 
 
 def require(session: Session) -> None:
     """Raises VerbError("unlocked") where this agent does not hold the lock."""
-    if not session.locked:
+    if session.lock is None:
         raise VerbError("unlocked", "this connection did not take the host's lock")
+
+
+def announce_end(session: Session) -> None:
+    """Tells newcomers that the lock will be free in a moment."""
+    if session.lock is not None:
+        _write(session.lock, {**_holder(session.lock), "ending": True})
+
+
+def _release(session: Session) -> None:
+    if session.lock is not None:
+        os.close(session.lock)
+        session.lock = None
+
+
+def _acquire(fd: int) -> None:
+    asked = time.monotonic()
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _holder(fd)
+            limit = ENDING_S if holder["ending"] else PATIENCE_S
+            if time.monotonic() - asked > limit:
+                raise _locked(holder) from None
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _write(fd: int, holder: Dict[str, object]) -> None:
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, json.dumps(holder).encode("ascii"), 0)
 
 
 def _holder(fd: int) -> Dict[str, object]:
@@ -44,7 +79,7 @@ def _holder(fd: int) -> Dict[str, object]:
         holder = json.loads(os.pread(fd, 65536, 0))
     except ValueError:
         holder = {}
-    return {"who": "someone", "pid": 0, "since": 0.0, "run": "", **holder}
+    return {"who": "someone", "pid": 0, "since": 0.0, "run": "", "ending": False, **holder}
 
 
 def _locked(holder: Dict[str, object]) -> VerbError:

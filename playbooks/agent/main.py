@@ -89,6 +89,7 @@ def main() -> None:
     incoming, outgoing = _take_pipe()
     session = Session(sys.argv[1], _writer(outgoing, wake))
     _serve_all(session, _reader(incoming, wake))
+    lock.announce_end(session)
     session.close()
     os._exit(0)
 

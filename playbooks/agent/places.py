@@ -20,10 +20,11 @@ _NOWHERE = ("", ".", "..")
 class Place(NamedTuple):
     """One name in an open directory; `parent` None: the directory does not exist.
 
-    `where` is the absolute path for people and for keys, `missing` how many directories of the
-    path have yet to be made.
+    `root` has no links; `where` is the absolute path for people and for keys, `missing` how many
+    directories of the path have yet to be made.
     """
 
+    root: str
     where: str
     name: str
     parent: Optional[int]
@@ -64,19 +65,12 @@ def place(root: str, path: str, pid: Optional[int] = None) -> Iterator[Place]:
             try:
                 folder = os.open(name, _DIRECTORY, dir_fd=folder)
             except FileNotFoundError:
-                yield Place(where, names[-1], None, len(names) - 1 - done)
+                yield Place(resolved, where, names[-1], None, len(names) - 1 - done)
                 return
             except OSError as error:
                 raise _refused(os.path.join(resolved, *names[: done + 1]), error) from None
             stack.callback(os.close, folder)
-        yield Place(where, names[-1], folder)
-
-
-def resolve(root: str) -> str:
-    """The root without links. Raises VerbError as `place` does."""
-    folder, resolved = _open_root(root, None)
-    os.close(folder)
-    return resolved
+        yield Place(resolved, where, names[-1], folder)
 
 
 def _refused(where: str, error: OSError) -> VerbError:

@@ -14,7 +14,7 @@ from playbooks.agent.services import Service, compile_pattern
 from playbooks.agent.session import Handler, Session, VerbError
 
 LIMIT_S = 5.0
-"""Seconds that one probe may take; an HTTP one may be given another limit as `limit_s`."""
+"""Seconds that one probe may take where nothing else is said."""
 _BODY_LIMIT = 1 << 20
 _TAIL = 1 << 12
 _LOG_CHUNK = 1 << 20
@@ -33,12 +33,18 @@ class Result(NamedTuple):
 Look = Callable[[], Tuple[bool, str]]
 
 
-def prober(probe: Dict[str, Any], service: Optional[Service], cursor: int) -> Callable[[], Result]:
-    """A function that makes this probe now, each time it is called.
+def prober(
+    probe: Dict[str, Any],
+    service: Optional[Service],
+    cursor: Optional[int],
+    limit_s: float = LIMIT_S,
+) -> Callable[[], Result]:
+    """A function that makes this probe now, within `limit_s`, each time it is called.
 
-    A log probe looks on where it stopped, and stays satisfied. Errors: "bad-request".
+    A log probe begins at `cursor` (None: at the service's last start), looks on where it stopped,
+    and stays satisfied. Errors: "bad-request".
     """
-    look = _look(probe, service, cursor)
+    look = _look(probe, service, cursor, limit_s)
 
     def once() -> Result:
         ok, detail = look()
@@ -47,47 +53,52 @@ def prober(probe: Dict[str, Any], service: Optional[Service], cursor: int) -> Ca
     return once
 
 
-def _look(probe: Dict[str, Any], service: Optional[Service], cursor: int) -> Look:
+def _look(
+    probe: Dict[str, Any], service: Optional[Service], cursor: Optional[int], limit_s: float
+) -> Look:
     kind = probe["kind"]
     if kind == "http":
-        return lambda: _http(probe)
+        return lambda: _http(probe, limit_s)
     if kind == "tcp":
-        return lambda: _tcp(probe["address"])
+        return lambda: _tcp(probe["address"], limit_s)
     if kind == "command":
-        return lambda: _command(probe["command"])
+        return lambda: _command(probe["command"], limit_s)
     if kind == "log" and service is not None:
-        return _LogWatch(service, cursor, probe["match"]).look
+        return _LogWatch(service, _since(service, cursor), probe["match"]).look
     raise VerbError("bad-request", f"a {kind} probe cannot be made here: it needs a service")
 
 
-def _tcp(address: str) -> Tuple[bool, str]:
+def _since(service: Service, cursor: Optional[int]) -> int:
+    if cursor is not None:
+        return cursor
+    record = service.record()
+    return record.cursor if record else 0
+
+
+def _tcp(address: str, limit_s: float) -> Tuple[bool, str]:
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=LIMIT_S).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=limit_s).close()
     except (OSError, ValueError) as error:
-        return False, f"{address}: {_reason(error)}"
+        return False, f"{address}: {_reason(error, limit_s)}"
     return True, f"{address} accepts connections"
 
 
-def _limit(probe: Dict[str, Any]) -> float:
-    return float(probe.get("limit_s") or LIMIT_S)
-
-
-def _reason(error: Exception, limit_s: float = LIMIT_S) -> str:
+def _reason(error: Exception, limit_s: float) -> str:
     if isinstance(error, socket.timeout):
         return f"no answer within {limit_s:g} s"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def _http(probe: Dict[str, Any]) -> Tuple[bool, str]:
+def _http(probe: Dict[str, Any], limit_s: float) -> Tuple[bool, str]:
     """Ask once, follow no redirect, use no proxy."""
     import http.client
 
     request = f"{probe['method']} {probe['url']}"
     try:
-        status, body = _exchange(probe)
+        status, body = _exchange(probe, limit_s)
     except (OSError, ValueError, http.client.HTTPException) as error:
-        return False, f"{request}: {_reason(error, _limit(probe))}"
+        return False, f"{request}: {_reason(error, limit_s)}"
     if status != probe["expect"]:
         return False, f"{request}: status {status}, expected {probe['expect']}: {_short(body)}"
     if probe.get("match") and not compile_pattern(probe["match"]).search(body):
@@ -95,7 +106,7 @@ def _http(probe: Dict[str, Any]) -> Tuple[bool, str]:
     return True, f"{request}: status {status}"
 
 
-def _exchange(probe: Dict[str, Any]) -> Tuple[int, bytes]:
+def _exchange(probe: Dict[str, Any], limit_s: float) -> Tuple[int, bytes]:
     """One request and the first mebibyte of its answer, all within the limit."""
     import http.client
     from urllib.parse import urlsplit
@@ -104,8 +115,8 @@ def _exchange(probe: Dict[str, Any]) -> Tuple[int, bytes]:
     kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
     if url.scheme not in kinds or not url.hostname:
         raise ValueError("no http or https URL")
-    connection = kinds[url.scheme](url.hostname, url.port, timeout=_limit(probe))
-    with _limited(connection, _limit(probe)):
+    connection = kinds[url.scheme](url.hostname, url.port, timeout=limit_s)
+    with _limited(connection, limit_s):
         target = (url.path or "/") + (f"?{url.query}" if url.query else "")
         body = probe.get("body")
         connection.request(probe["method"], target, body.encode() if body is not None else None)
@@ -140,7 +151,7 @@ def _short(body: bytes) -> str:
     return text[:200] or "(no body)"
 
 
-def _command(argv: Any) -> Tuple[bool, str]:
+def _command(argv: Any, limit_s: float) -> Tuple[bool, str]:
     """Run a command in `/`; it is satisfied by exit status 0 within the limit."""
     try:
         child = subprocess.Popen(
@@ -152,21 +163,21 @@ def _command(argv: Any) -> Tuple[bool, str]:
             start_new_session=True,
         )
     except OSError as error:
-        return False, f"{argv[0]}: {_reason(error)}"
+        return False, f"{argv[0]}: {_reason(error, limit_s)}"
     with child:
-        said = _last_output(child)
+        said = _last_output(child, limit_s)
         in_time = _has_ended(child.pid)
         _kill_group(child.pid)
     words = f"{' '.join(argv)}: " + (f"exit {child.returncode}" if in_time else "timed out")
     return in_time and child.returncode == 0, f"{words}: {said}" if said else words
 
 
-def _last_output(child: "subprocess.Popen[bytes]") -> str:
+def _last_output(child: "subprocess.Popen[bytes]", limit_s: float) -> str:
     """The last line a command printed until its end or the limit; memory stays small."""
     assert child.stdout is not None
     fd, tail = child.stdout.fileno(), b""
     os.set_blocking(fd, False)
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         ended = _has_ended(child.pid)  # asked first: what it printed is in the pipe by then
         data = _read_now(fd)
@@ -224,10 +235,11 @@ class _LogWatch:
 
 
 def probe(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
-    """Make one probe; `service` and `cursor` are for the kind that reads a log."""
+    """Make one probe within `timeout_s`; `service` and `cursor` are for one that reads a log."""
     name = request.get("service")
     service = Service(session.state_dir, name) if name else None
-    return prober(request["probe"], service, request.get("cursor", 0))()._asdict(), b""
+    once = prober(request["probe"], service, request["cursor"], request["timeout_s"])
+    return once()._asdict(), b""
 
 
 VERBS: Dict[str, Handler] = {"probe": probe}

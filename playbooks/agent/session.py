@@ -27,13 +27,13 @@ class Session:
     """What handlers see of the operator. Every method may be called from any thread.
 
     `write` takes all the bytes it is given. `closing` is set once the operator is gone or the
-    agent was told to end; `locked` says whether this agent holds the host's lock.
+    agent was told to end; `lock` is the descriptor of the host's lock while this agent holds it.
     """
 
     def __init__(self, state_dir: str, write: Callable[[bytes], object]) -> None:
         self.state_dir = state_dir
         self.closing = threading.Event()
-        self.locked = False
+        self.lock: Optional[int] = None
         self._write = write
         self._pipe = threading.Lock()
         self._flow = _Flow()

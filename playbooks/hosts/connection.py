@@ -104,13 +104,14 @@ class Connection:
         self._answers: dict[int, queue.SimpleQueue[Frame | HostLost]] = {}
         self._streams: dict[str, Subscription] = {}
         self._lost: HostLost | None = None
+        self._torn = False
         self._reader = threading.Thread(target=self._read_all, name="agent reader", daemon=True)
         self._reader.start()
 
     def call(self, verb: str, body: bytes = b"", **arguments: Any) -> Frame:
         """Asks the agent and waits for the answer: its header and body.
 
-        Raises HostError where the agent refused, HostLost where it is gone.
+        Raises HostError where the agent refused, or "too-large"; HostLost where it is gone.
         """
         request, answer = next(self._ids), queue.SimpleQueue[Frame | HostLost]()
         with self._state:
@@ -164,7 +165,14 @@ class Connection:
     def _send(self, header: dict[str, Any], body: bytes) -> None:
         try:
             with self._writing:
+                if self._torn:
+                    raise ValueError("a message to it was cut short")
+                self._torn = True  # until all of it is out, whatever interrupts us
                 write_frame(self._channel.write, header, body)
+                self._torn = False
+        except FrameError as error:
+            self._torn = False
+            raise HostError("too-large", str(error)) from None
         except (OSError, ValueError) as error:
             raise self._lost or HostLost(str(error), self._channel.last_words()) from None
 

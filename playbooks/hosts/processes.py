@@ -243,16 +243,17 @@ class ProcessVerbs:
         self,
         probe: Probe,
         service: str | None = None,
-        cursor: int = 0,
+        cursor: int | None = None,
         *,
-        timeout_s: float | None = None,
+        timeout_s: float = 5.0,
     ) -> ProbeResult:
-        """Make a probe from the host's side, within 5 s. A log probe needs its service.
+        """Make a probe from the host's side, within `timeout_s`.
 
-        `timeout_s` is another limit for an HTTP probe.
+        A log probe needs its service, and looks from `cursor` on (None: from its last start).
         """
-        described = {**asdict(probe), "limit_s": timeout_s}
-        facts, _ = self.connection.call("probe", probe=described, service=service, cursor=cursor)
+        facts, _ = self.connection.call(
+            "probe", probe=asdict(probe), service=service, cursor=cursor, timeout_s=timeout_s
+        )
         return _made(ProbeResult, facts)
 
     def await_health(

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from agent_trees import snapshot, write
 
 from playbooks.agent import durable
-from playbooks.hosts.connection import HostError, HostLost
+from playbooks.hosts.connection import HostLost
 from playbooks.hosts.host import Change, Host
 
 OPERATOR = """
@@ -66,18 +65,6 @@ def all_calls(tmp_path_factory: pytest.TempPathFactory) -> int:
     return int(operate(folder / "host", folder / "tree", "").stdout)
 
 
-def opened_once_free(open_host: Callable[[], Host]) -> Host:
-    """A new operator, once the agent that has lost its own has ended."""
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            return open_host()
-        except HostError as error:
-            if error.kind != "locked" or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-
-
 @pytest.mark.parametrize("crash", ["agent:{}", "operator:{}:PID", "both:{}:PID"])
 @pytest.mark.parametrize("share", [0.45, 0.8])
 def test_over_the_pipe(
@@ -94,7 +81,7 @@ def test_over_the_pipe(
     ended = operate(state_dir, tree, crash.format(int(all_calls * share)))
     assert ended.returncode == (1 if crash.startswith("agent") else -9)
     assert ended.stdout == ""
-    host = opened_once_free(open_host)
+    host = open_host()
     assert host.put_back().conflicts == ()
     assert snapshot(tree) == before
     again = host.put_back()
@@ -107,6 +94,23 @@ def test_a_call_to_a_killed_agent_says_so(host: Host, tmp_path: Path) -> None:
         host.apply([Change(str(tmp_path), "x", None, b"x")], run="run-1")
     with pytest.raises(HostLost, match="lost the agent"):
         host.journal()
+
+
+def test_a_message_that_was_cut_short_is_the_last(host: Host, tmp_path: Path) -> None:
+    """Ctrl-C in the midst of a large one must not make garbage of the next."""
+    channel = host.connection._channel
+    written = channel.write
+
+    def interrupted(data: bytes) -> None:
+        written(data[:5])
+        raise KeyboardInterrupt
+
+    channel.write = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        host.clock()
+    channel.write = written  # type: ignore[method-assign]
+    with pytest.raises(HostLost, match="cut short"):
+        host.apply([Change(str(tmp_path), "x", None, b"x")], run="run-1")
 
 
 def test_a_crash_that_is_misspelt_is_refused() -> None:

@@ -5,12 +5,14 @@ import struct
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playbooks.agent import framing
 
-HEADERS = st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.text()))
+HEADERS = st.dictionaries(
+    st.text(), st.none() | st.integers() | st.text() | st.lists(st.text(), max_size=2), max_size=4
+)
 
 
 def encoded(header: framing.Header, body: bytes) -> bytes:
@@ -24,6 +26,10 @@ def in_pieces(data: bytes, size: int) -> Callable[[int], bytes]:
     return lambda wanted: stream.read(min(wanted, size))
 
 
+QUICK = settings(max_examples=40, deadline=None)
+
+
+@QUICK
 @given(st.lists(st.tuples(HEADERS, st.binary(max_size=300)), max_size=5), st.integers(1, 64))
 def test_frames_come_out_as_they_went_in(
     frames: list[tuple[framing.Header, bytes]], size: int
@@ -34,6 +40,7 @@ def test_frames_come_out_as_they_went_in(
     assert framing.read_frame(read) is None
 
 
+@QUICK
 @given(HEADERS, st.binary(max_size=50), st.data())
 def test_a_cut_frame_is_an_error(header: framing.Header, body: bytes, data: st.DataObject) -> None:
     whole = encoded(header, body)

@@ -399,6 +399,25 @@ def test_an_undo_may_start_a_daemon(host: Host, tmp_path: Path) -> None:
     os.kill(int((tmp_path / "pid").read_text()), 9)
 
 
+def test_a_restart_is_outstanding_until_settled(host: Host) -> None:
+    host.note_restart(["prefill"], run=RUN, specs={"prefill": 1})
+    host.note_restart(["decode", "prefill"], run=RUN, specs={"prefill": 1})
+    journal = host.journal()
+    assert (journal.restarting, journal.outstanding) == (("prefill", "decode"), True)
+    assert host.put_back().restored == ()
+    assert host.journal().specs == {"prefill": 1}
+    host.settle()
+    assert not host.journal().outstanding
+
+
+def test_commands_may_be_undone_alone(host: Host, tree: Path) -> None:
+    host.apply([change(tree, "serve.sh", b"ours")], run=RUN)
+    host.note_command("one", ["true"], ["true"], None, "/", run=RUN)
+    assert host.undo_commands().undone == ("one",)
+    assert (tree / "serve.sh").read_bytes() == b"ours"
+    assert len(host.journal().entries) == 1
+
+
 def test_close_command(host: Host) -> None:
     host.note_command("one", ["true"], ["false"], None, "/", run=RUN)
     host.close_command("one")

@@ -1,12 +1,15 @@
 """One operator a host; and how an agent's visit begins and ends."""
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agent_trees import write
@@ -62,6 +65,27 @@ def test_a_service_does_not_hold_it(open_host: OpenHost, tmp_path: Path) -> None
     second = open_host()
     assert second.service_state("idle").running
     second.service_stop("idle", 5)
+
+
+def test_a_newcomer_waits_for_one_that_is_ending(open_host: OpenHost, tmp_path: Path) -> None:
+    """Its operator is gone, and what it spawned takes its time to end."""
+    first = open_host()
+    code = "trap '' TERM; : > up; while :; do sleep 0.1; done"
+    options = {"cwd": str(tmp_path), "env": None, "timeout_s": 60, "sink": lambda *_: None}
+    spawned = threading.Thread(target=spawn_until_lost, args=(first, ["sh", "-c", code], options))
+    spawned.start()
+    while not (tmp_path / "up").exists():
+        time.sleep(0.01)
+    closing = threading.Thread(target=first.close)
+    closing.start()
+    assert open_host().clock()
+    closing.join()
+    spawned.join()
+
+
+def spawn_until_lost(host: Host, argv: list[str], options: dict[str, Any]) -> None:
+    with contextlib.suppress(HostLost):
+        host.spawn(argv, **options)
 
 
 def test_a_holder_that_has_not_written_its_name_yet(

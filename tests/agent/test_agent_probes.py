@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.agent import probes
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import Health, ServiceSpec, Started
@@ -90,8 +89,7 @@ def test_an_odd_url_is_an_unhealthy_answer(host: Host, url: str) -> None:
     assert not host.probe(HttpProbe(url)).ok
 
 
-def test_a_trickle_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "LIMIT_S", 0.3)
+def test_a_trickle_is_cut_off(host: Host) -> None:
     done = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -107,8 +105,7 @@ def test_a_trickle_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
         thread = threading.Thread(target=trickle)
         thread.start()
         address = f"http://127.0.0.1:{server.getsockname()[1]}/"
-        said = {"kind": "http", "url": address, "expect": 200, "method": "GET"}
-        result = probes.prober(said, None, 0)()
+        result = host.probe(HttpProbe(address), timeout_s=0.3)
         done.set()
         thread.join()
     assert (result.ok, "no answer within 0.3 s" in result.detail) == (False, True), result
@@ -135,9 +132,8 @@ def test_command(host: Host, command: tuple[str, ...], ok: bool, words: str) -> 
     assert (result.ok, words in result.detail) == (ok, True), result
 
 
-def test_a_command_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "LIMIT_S", 0.2)
-    result = probes.prober({"kind": "command", "command": ["sh", "-c", "yes"]}, None, 0)()
+def test_a_command_has_its_time(host: Host) -> None:
+    result = host.probe(CommandProbe(("yes",)), timeout_s=0.2)
     assert (result.ok, "timed out: y" in result.detail) == (False, True), result
 
 
@@ -177,6 +173,7 @@ def test_log_probe_sees_only_this_start(host: Host, svc: Svc) -> None:
     wait_for(lambda: not host.service_state("svc").running)
     svc.start("import time; time.sleep(600)")
     assert not host.probe(svc_log, "svc", svc.started.cursor).ok
+    assert not host.probe(svc_log, "svc").ok
     with pytest.raises(HostError, match="needs a service"):
         host.probe(svc_log)
 

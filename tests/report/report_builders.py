@@ -4,7 +4,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from campaign.ledger import records
 from campaign.ledger.owner import current_owner
@@ -45,7 +45,7 @@ class Arm:
     effect: str | None = "effective"
     effect_reasons: str = ""
     toggles: str = ""
-    diffs: Mapping[str, str] = ()
+    diffs: Mapping[str, str] = field(default_factory=dict)
     invalid: str | None = None
     killed: str = ""
 
@@ -191,7 +191,7 @@ class Story:
 
     def _edits(self, run: records.Run, boot: records.Boot, diffs: Mapping[str, str]) -> None:
         back = run.ended_at if run.state == "clean" else None
-        for path, diff in dict(diffs).items():
+        for path, diff in diffs.items():
             after = hashlib.sha256(diff.encode()).hexdigest()
             edit = records.Edit(
                 self.new_id(), boot.id, run.id, "here", path, "00", after, diff, "patch", back

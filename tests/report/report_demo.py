@@ -7,7 +7,7 @@ from hypotheses.by_rate import judge_rate
 from hypotheses.comparison import Comparison, TwoByTwo
 from hypotheses.hypothesis import Standing
 from hypotheses.observation import Counts
-from hypotheses.verdict import Effect, Expect, Verdict
+from hypotheses.verdict import Effect, Expect, Verdict, Word
 
 SUM_DIFF = """\
 --- prefill.py
@@ -113,7 +113,7 @@ def _troubles(story: Story) -> None:
     story.run(
         "mtp-off", "toggle", speaks_to=["mtp"], status="failed", error="decode: not healthy | 30 s"
     )
-    verdict = Verdict("refuted", reasons=("a wrong log was compared",))
+    verdict = Verdict(Word.REFUTED, reasons=("a wrong log was compared",))
     arm = Arm(Counts(3, 5), "treatment", "unproven", "decode worker 12: unreadable")
     run = story.run("detok-log", "probe", [arm], ["detokenizer", "mtp"], verdict)
     story.recorder.retract(run, "the log of another day")

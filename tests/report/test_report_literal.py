@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -34,13 +34,17 @@ def plain(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+@settings(deadline=None)
 @given(NASTY, st.integers(10, 60))
+@example("ten long \\ words", 10)
+@example("ten words 1. --- # >", 10)
 def test_a_paragraph_shows_its_text_as_it_is(text: str, width: int) -> None:
     markdown = paragraph(prose(text), width)
     assert [token.type for token in PARSER.parse(markdown)][1:2] in ([], ["inline"])
     assert literal(markdown) == plain(text)
 
 
+@settings(deadline=None)
 @given(NASTY, st.integers(10, 60))
 def test_a_list_item_shows_its_text_as_it_is(text: str, width: int) -> None:
     tokens = PARSER.parse(bullets([prose(text)], width))
@@ -53,6 +57,7 @@ def test_a_list_item_shows_its_text_as_it_is(text: str, width: int) -> None:
     assert literal(bullets([prose(text)], width)) == plain(text)
 
 
+@settings(deadline=None)
 @given(NASTY)
 def test_a_heading_shows_its_text_as_it_is(text: str) -> None:
     markdown = heading(2, prose(text))
@@ -60,6 +65,7 @@ def test_a_heading_shows_its_text_as_it_is(text: str) -> None:
     assert literal(markdown) == plain(text)
 
 
+@settings(deadline=None)
 @given(st.lists(NASTY, min_size=4, max_size=4))
 def test_a_table_shows_its_cells_as_they_are_and_is_aligned(texts: list[str]) -> None:
     cells = [cell(text) for text in texts]
@@ -71,12 +77,14 @@ def test_a_table_shows_its_cells_as_they_are_and_is_aligned(texts: list[str]) ->
     ]
 
 
+@settings(deadline=None)
 @given(NASTY)
 def test_code_shows_its_text_as_it_is(text: str) -> None:
     found = [token for token in parsed(f"a {code(text)}") if token.type == "code_inline"]
     assert "".join(token.content for token in found) == plain(text)
 
 
+@settings(deadline=None)
 @given(NASTY)
 def test_a_fence_is_longer_than_any_inside(text: str) -> None:
     (token,) = PARSER.parse(fenced(text, "diff"))

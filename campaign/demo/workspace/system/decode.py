@@ -100,9 +100,8 @@ class Decode:
         while True:
             with contextlib.suppress(RequestError, OSError):
                 port = post(self._prefill, "/bootstrap", {})["port"]
-                channel = Channel(
-                    socket.create_connection((urlsplit(self._prefill).hostname, port))
-                )
+                address = (urlsplit(self._prefill).hostname, port)
+                channel = Channel(socket.create_connection(address))
                 channel.send(Hello(self._pool.path, self._pool.slot_bytes))
                 return channel
             time.sleep(RETRY)

@@ -12,7 +12,7 @@ from pool import Pool, Slots
 from service import Json, RequestError, log, serve
 from transfer import Transfer
 
-BANDWIDTH = 850_000.0  # bytes a second
+BANDWIDTH = 1_100_000.0  # bytes a second
 
 
 class Decode:
