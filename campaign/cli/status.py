@@ -96,7 +96,7 @@ def report(context: click.Context, output: Path | None) -> None:
     with Ledger.open(options.workspace(context).ledger) as ledger:
         text = render(ledger)
     if output is None:
-        click.echo(text)
+        click.echo(text, nl=False)
         return
     try:
         output.write_text(text, encoding="utf-8")

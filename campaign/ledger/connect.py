@@ -10,15 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.errors import CampaignError, Exit
+from campaign.ledger.version import APPLICATION_ID, VERSION
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
-
-VERSION = 2
-"""How many migrations a ledger has been through when it is up to date: its `user_version`."""
-
-APPLICATION_ID = 0x43414D50
-"""What marks an SQLite file as a ledger (the letters CAMP): its `application_id`."""
 
 PATIENCE_S = 5.0
 """How long to wait for another process's lock, in seconds."""

@@ -5,7 +5,7 @@ from sqlite3 import complete_statement
 
 from sqlite_utils import Database, Migrations
 
-from campaign.ledger.connect import APPLICATION_ID, VERSION
+from campaign.ledger.version import APPLICATION_ID, VERSION
 
 MIGRATIONS = Migrations("campaign")
 

@@ -13,7 +13,7 @@ from ledger_builders import make_run
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import connect
-from campaign.ledger.connect import VERSION
+from campaign.ledger.version import APPLICATION_ID, VERSION
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 
@@ -163,7 +163,7 @@ def test_an_older_ledger_is_brought_up_to_date_by_a_writer_only(path: Path) -> N
 
     with closing(Database(path)) as database:
         MIGRATIONS.apply(database, stop_before="views")
-        database.execute(f"PRAGMA application_id = {connect.APPLICATION_ID}")
+        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         database.execute("PRAGMA user_version = 1")
     with pytest.raises(CampaignError, match="has version 1, and this program reads"):
         Ledger.open(path)
