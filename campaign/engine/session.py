@@ -1,11 +1,10 @@
 """What a run works with: the hosts it holds, the ledger it writes, and who watches."""
 
-import os
 import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from getpass import getuser
 from types import TracebackType
 
@@ -78,15 +77,13 @@ class Hosts:
 
     def _dial(self, name: str, *, lock: bool) -> Host:
         python = self._python[name] or sys.executable
-        channel = LocalChannel(self._workspace.host_state, python=python)
         try:
+            channel = LocalChannel(self._workspace.host_state, python=python)
             return Host.open(channel, lock=lock, who=operator(), run=self._run)
         except HostError as error:
-            channel.close()
             code = Exit.REFUSED if error.kind == "locked" else Exit.UNREACHABLE
             raise CampaignError(code, f"host {name}: {error}") from error
         except HostLost as error:
-            channel.close()
             raise CampaignError(
                 Exit.UNREACHABLE, f"host {name}: the agent did not start: {error}"
             ) from error
@@ -107,4 +104,3 @@ class Session:
     batch: str
     command: str
     clock: Callable[[], float] = time.time
-    pid: int = field(default_factory=os.getpid)

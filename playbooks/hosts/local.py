@@ -32,6 +32,7 @@ class LocalChannel:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self._reading = threading.Lock()
+        self._listening = threading.Lock()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the channel
         self._words = ""
         try:
@@ -79,16 +80,21 @@ class LocalChannel:
             self._agent.wait()
         with self._reading:
             self._agent.stdout.close()
-            self.last_words()
+        self.last_words()
+        with self._listening:
             self._stderr.close()
 
     def last_words(self) -> str:
-        if not self._stderr.closed:
-            size = os.fstat(self._stderr.fileno()).st_size
-            start = max(size - _LAST_BYTES, 0)
-            text = os.pread(self._stderr.fileno(), _LAST_BYTES, start).decode("utf-8", "replace")
-            self._words = "\n".join(text.splitlines()[-_LAST_LINES:])
-        return self._words
+        with self._listening:
+            if not self._stderr.closed:
+                self._words = _tail(self._stderr.fileno())
+            return self._words
+
+
+def _tail(fd: int) -> str:
+    start = max(os.fstat(fd).st_size - _LAST_BYTES, 0)
+    text = os.pread(fd, _LAST_BYTES, start).decode("utf-8", "replace")
+    return "\n".join(text.splitlines()[-_LAST_LINES:])
 
 
 def _arguments(state_dir: Path) -> list[str]:

@@ -66,6 +66,8 @@ class Stage:
         write(self.tree / "run.sh", RUN, 0o4755)
         write(self.tree / "serve.env", ENV, 0o600)
         os.setxattr(self.tree / "run.sh", "user.origin", b"base")
+        if os.geteuid() == 0:
+            os.chown(self.tree / "serve.env", 1234, 1235)
         self.original = snapshot(self.tree)
 
     def agent(self) -> Session:
