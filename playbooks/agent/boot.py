@@ -6,10 +6,13 @@ before is no part of the conversation.
 """
 
 import contextlib
+import fcntl
 import hashlib
 import io
+import json
 import os
 import shutil
+import signal
 import stat
 import sys
 import tempfile
@@ -18,11 +21,12 @@ import zipfile
 MARK = b"campaign-agent "
 
 
-def boot(digest: str, size: int, state_dir: str) -> None:
+def boot(digest: str, size: int, state_dir: str, replaces: int) -> None:
     """Starts the agent whose bundle has this SHA-256 and size; `state_dir` "": the usual place.
 
     It says "ready" and becomes the agent; "send" where it first needs the bundle; or "python" and
-    a version, where that is too old.
+    a version, where that is too old. The agent with pid `replaces`, if it is still there with the
+    host's lock, is told to end.
     """
     if sys.version_info < (3, 8):
         return _say("python " + ".".join(str(part) for part in sys.version_info[:3]))
@@ -37,6 +41,7 @@ def boot(digest: str, size: int, state_dir: str) -> None:
             sys.exit("the agent's code does not load")
     from playbooks.agent.main import main
 
+    _send_off(os.path.join(state_dir, "lock"), replaces)
     sys.argv[:] = ["agent", state_dir]
     _say("ready")
     return main()
@@ -121,3 +126,17 @@ def _hold(bundle: bytes) -> str:
     with open(fd, "wb", closefd=False) as file:
         file.write(bundle)
     return "/proc/{}/fd/{}".format(os.getpid(), fd)
+
+
+def _send_off(lock: str, agent: int) -> None:
+    """Tells an agent to end, if it is the one that holds the lock."""
+    try:
+        with open(lock, "rb") as file:
+            holder = json.loads(file.read().decode())
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if agent and holder.get("pid") == agent:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(agent, signal.SIGTERM)
+    except (OSError, ValueError):  # there is none, or it is being written by someone else
+        return

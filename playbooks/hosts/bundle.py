@@ -21,12 +21,13 @@ class Bundle:
     data: bytes
     digest: str
 
-    def program(self, state_dir: str) -> bytes:
+    def program(self, state_dir: str, replaces: int) -> bytes:
         """What starts it: for a Python that reads it from its standard input.
 
-        `state_dir` is the host's state directory; where it is empty, the host decides.
+        `state_dir` is the host's state directory; where it is empty, the host decides. `replaces`
+        is the pid of an agent there that is to end first, or 0.
         """
-        call = f"boot({self.digest!r}, {len(self.data)}, {state_dir!r})\n"
+        call = f"boot({self.digest!r}, {len(self.data)}, {state_dir!r}, {replaces})\n"
         return (inspect.getsource(boot) + call).encode()
 
 

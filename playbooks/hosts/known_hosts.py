@@ -5,7 +5,6 @@ See "SSH_KNOWN_HOSTS FILE FORMAT" in sshd(8).
 """
 
 import base64
-import binascii
 import fnmatch
 import hashlib
 import hmac
@@ -148,7 +147,7 @@ def _lines_about(path: Path, name: str) -> Iterator[Line]:
 def _key(kind: str, text: str) -> HostKey | None:
     try:
         return HostKey(kind, base64.b64decode(text, validate=True))
-    except binascii.Error:  # a damaged line vouches for nothing
+    except ValueError:  # a damaged line vouches for nothing
         return None
 
 
@@ -173,7 +172,7 @@ def _escaped(pattern: str) -> str:
 def _is_hash_of(field: str, name: str) -> bool:
     try:
         salt = base64.b64decode(field.split("|")[2], validate=True)
-    except binascii.Error:
+    except ValueError:
         return False
     return hmac.compare_digest(_hashed(name, salt).encode(), field.encode(errors="replace"))
 

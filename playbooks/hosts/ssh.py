@@ -39,12 +39,14 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())  # what matters 
 class SshChannel:
     """Starts an agent on another machine, as root where the target says `sudo`.
 
-    The agent's code goes along where the host does not have it yet. Raises HostError, kinds:
-    "ssh-config", "unreachable", "unknown-key", "changed-key", "revoked-key", "auth",
+    The agent's code goes along where the host does not have it yet. `replaces` is the pid of our
+    own agent there whose connection was lost: it may not have learnt of it, and is told to end, so
+    that its lock can be taken. Raises HostError, kinds:
+    "ssh-config", "unreachable", "unknown-key", "changed-key", "revoked-key", "auth", "no-sudo",
     "sudo-password", "no-python", "start-failed".
     """
 
-    def __init__(self, target: SshTarget) -> None:
+    def __init__(self, target: SshTarget, *, replaces: int = 0) -> None:
         self._target = target
         self._closing = threading.Event()
         self._stderr = collections.deque[bytes](maxlen=_LAST_LINES)
@@ -55,7 +57,7 @@ class SshChannel:
             with _reaching(self._endpoint, STARTING_LIMIT_S):
                 self._channel = self._transport.open_session(timeout=STARTING_LIMIT_S)
             self._run_beside(self._drain_stderr)
-            self._start_agent()
+            self._start_agent(replaces)
             self._run_beside(self._keep_alive)
         except BaseException:
             self._hang_up()
@@ -111,11 +113,11 @@ class SshChannel:
         self._stderr.append(f"nothing came back for {KEEPALIVE_S:.0f} s\n".encode())
         self._transport.close()
 
-    def _start_agent(self) -> None:
+    def _start_agent(self, replaces: int) -> None:
         """One round trip where the host has the agent's code, two where it does not."""
         said = _Words(self._channel)
         agent = bundle()
-        program = agent.program(self._target.state_dir or "")
+        program = agent.program(self._target.state_dir or "", replaces)
         try:
             self._channel.exec_command(_command(self._target, len(program)))
             self._channel.sendall(program)
@@ -178,7 +180,9 @@ def _why_not_started(
             f"{where}: {python} is Python {word[7:]} and the agent needs 3.8 or newer: install "
             "one there and name it, python: /path/to/python3",
         )
-    if (status in (126, 127) and not target.sudo) or f"sudo: {python}:" in said:
+    if target.sudo and status == 127:
+        return HostError("no-sudo", f"{where}: there is no sudo there ({last_line}): install it")
+    if status in (126, 127) or f"sudo: {python}:" in said:
         return HostError(
             "no-python",
             f"{where}: cannot run {python} ({last_line}): install Python 3.8 or newer there, or "
@@ -377,7 +381,7 @@ def _load_key(path: Path, refused: list[str]) -> paramiko.PKey | None:
     try:
         return paramiko.PKey.from_path(path)
     except (paramiko.PasswordRequiredException, TypeError):
-        refused.append(f"{path} has a passphrase: ssh-add it")
+        refused.append(f"{path} has a passphrase and no key agent holds it: ssh-add {path}")
     except (paramiko.SSHException, paramiko.pkey.UnknownKeyType, ValueError, OSError) as error:
         refused.append(f"{path} cannot be read: {error}")
     return None

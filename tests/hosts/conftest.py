@@ -90,8 +90,10 @@ def open_host() -> Iterator[OpenHost]:
     """Opens any number of agents; all are closed at the end."""
     with contextlib.ExitStack() as stack:
 
-        def opened(target: SshTarget, *, lock: bool = True, run: str = "run-1") -> Host:
-            channel = SshChannel(target)
+        def opened(
+            target: SshTarget, *, lock: bool = True, run: str = "run-1", replaces: int = 0
+        ) -> Host:
+            channel = SshChannel(target, replaces=replaces)
             stack.callback(channel.close)
             host = Host.open(channel, lock=lock, who="tester", run=run)
             stack.callback(host.close)

@@ -184,6 +184,7 @@ class Machine:
     def add_users(self) -> None:
         key = (self.folder / "client_key.pub").read_text()
         self.write("root/.ssh/authorized_keys", key, 0o600)
+        self.write("root/.bashrc", BASHRC)
         for name, allowed in SUDO.items():
             run("chroot", str(self.root), "useradd", "-m", "-s", "/bin/bash", "-p", "*", name)
             self.write(f"home/{name}/.ssh/authorized_keys", key, 0o600)

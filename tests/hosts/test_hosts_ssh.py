@@ -1,6 +1,7 @@
 """The agent over SSH, on real machines."""
 
 import hashlib
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -178,15 +179,75 @@ class TestLostConnection:
 
 
 def cut_connection(machine: Machine, agent: int) -> None:
-    """Kills the two processes of sshd that serve the connection of an agent, nothing else."""
-    pid, serving = agent, []
+    """Kills the processes of sshd that serve the connection of an agent, nothing else."""
+    serving = [str(pid) for pid in serving_sshd(machine, agent)]
+    assert serving
+    machine.run("kill", "-9", *serving, check=False)  # the end of one may end the other first
+
+
+def serving_sshd(machine: Machine, agent: int) -> list[int]:
+    """Above the agent; the last one up is the listener, which serves everyone."""
+    pid, found = agent, []
     while pid > 1:
         status = (machine.root / f"proc/{pid}/status").read_text()
         facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
         if facts["Name"] == "sshd":
-            serving.append(pid)
+            found.append(pid)
         pid = int(facts["PPid"])
-    machine.run("kill", "-9", *(str(one) for one in serving[:-1]))
+    return found[:-1]
+
+
+@pytest.mark.parametrize("ends", ["timeout", "stop"])
+def test_ended_command_leaves_no_process(
+    alpha: Machine, reach: Reach, open_host: OpenHost, ends: str
+) -> None:
+    """Not even one that left its session and ignores SIGTERM, and runs as another user."""
+    host = open_host(reach("alpha", user="ops", sudo=True))
+    stop = threading.Event()
+    code = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 4712' & echo running; wait"
+    ended = host.spawn(
+        ["/bin/sh", "-c", code],
+        cwd="/",
+        timeout_s=0.5 if ends == "timeout" else 60,
+        sink=lambda *_: stop.set() if ends == "stop" else None,
+        stop=stop,
+    )
+    assert (ended.timed_out, ended.stopped) == (ends == "timeout", ends == "stop")
+    assert not alpha.processes("sleep 4712")
+
+
+def test_host_that_falls_silent(
+    alpha: Machine, reach: Reach, open_host: OpenHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No reset and no end of file comes, here or there: as with a cable pulled."""
+    monkeypatch.setattr("playbooks.hosts.ssh.KEEPALIVE_S", 0.2)
+    target = reach("alpha", user="ops", sudo=True)
+    host = open_host(target)
+    serving = [str(pid) for pid in serving_sshd(alpha, host.greeting.pid)]
+    alpha.run("kill", "-STOP", *serving)
+    with pytest.raises(HostLost, match="nothing came back"):
+        host.clock()
+    again = open_host(target, run="again", replaces=host.greeting.pid)
+    assert host.greeting.pid not in alpha.processes("python3")
+    assert again.clock() > 0
+    alpha.run("kill", "-CONT", *serving)
+
+
+def test_only_our_own_agent_is_replaced(reach: Reach, open_host: OpenHost) -> None:
+    other = open_host(reach("alpha"), run="other")
+    with pytest.raises(HostError) as refused:
+        open_host(reach("alpha"), replaces=other.greeting.pid + 1)
+    assert refused.value.kind == "locked"
+    assert other.clock() > 0
+
+
+def test_quiet_host_is_not_given_up(
+    reach: Reach, open_host: OpenHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("playbooks.hosts.ssh.KEEPALIVE_S", 0.05)
+    host = open_host(reach("alpha"), lock=False)
+    ended = host.spawn(["/bin/sleep", "1"], cwd="/", timeout_s=20, sink=lambda *_: None)
+    assert ended.code == 0
 
 
 def test_outstanding_changes_outlive_the_connection(
