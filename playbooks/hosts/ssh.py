@@ -27,6 +27,7 @@ STARTING_LIMIT_S = 30.0
 KEEPALIVE_S = 15.0
 """How often a connection is asked whether it lives, and how long it may take to answer."""
 
+_STATUS_LIMIT_S = 2.0
 _LAST_LINES = 20
 _LAST_BYTES = 8192
 _PIECE = 65536
@@ -67,7 +68,10 @@ class SshChannel:
         return self._channel.recv(size)
 
     def write(self, data: bytes) -> None:
-        self._channel.sendall(data)
+        try:
+            self._channel.sendall(data)
+        except (paramiko.SSHException, EOFError) as error:
+            raise ConnectionResetError(str(error) or "the connection ended") from None
 
     def close(self) -> None:
         """Closes the agent's input and waits for its end, which takes what it spawned along."""
@@ -132,7 +136,7 @@ class SshChannel:
         self._channel.settimeout(None)
 
     def _not_started(self, word: str) -> HostError:
-        self._channel.status_event.wait(CLOSING_LIMIT_S)
+        self._channel.status_event.wait(_STATUS_LIMIT_S)
         status = self._channel.exit_status
         self._hang_up()
         return _why_not_started(self._target, self._endpoint, word, status, self.last_words())
@@ -382,6 +386,6 @@ def _load_key(path: Path, refused: list[str]) -> paramiko.PKey | None:
         return paramiko.PKey.from_path(path)
     except (paramiko.PasswordRequiredException, TypeError):
         refused.append(f"{path} has a passphrase and no key agent holds it: ssh-add {path}")
-    except (paramiko.SSHException, paramiko.pkey.UnknownKeyType, ValueError, OSError) as error:
-        refused.append(f"{path} cannot be read: {error}")
+    except Exception as error:  # noqa: BLE001 - what a key of another kind raises is not said
+        refused.append(f"{path} cannot be used: {str(error) or type(error).__name__}")
     return None

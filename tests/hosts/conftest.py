@@ -45,7 +45,8 @@ def _say_once(config: pytest.Config, shared: Path, line: str) -> None:
         (shared / "said").touch(exist_ok=False)
         capture = config.pluginmanager.getplugin("capturemanager")
         with capture.global_and_fixture_disabled():
-            print(f"\n{line}", file=sys.stderr, flush=True)
+            sys.stderr.write(f"\n{line}\n")
+            sys.stderr.flush()
 
 
 @pytest.fixture

@@ -129,3 +129,30 @@ def test_the_key_agent_may_be_refused(reach: Reach, ssh_config: Path, key_agent:
     with pytest.raises(HostError) as refused:
         SshChannel(reach("alpha"))
     assert refused.value.kind == "auth"
+
+
+def test_a_key_that_only_the_key_agent_can_open(
+    reach: Reach, ssh_config: Path, key_agent: Path, alpha: Machine, tmp_path: Path
+) -> None:
+    """The file has a passphrase, and its public half tells which of the agent's keys it is."""
+    named = tmp_path / "named"
+    named.write_bytes(alpha.key.read_bytes())
+    named.chmod(0o600)
+    named.with_suffix(".pub").write_bytes(alpha.key.with_suffix(".pub").read_bytes())
+    subprocess.run(
+        ["ssh-keygen", "-q", "-p", "-N", "secret", "-f", str(named)],
+        check=True,
+        capture_output=True,
+    )
+    text = re.sub("IdentityFile .*", f"IdentityFile {named}", ssh_config.read_text())
+    text = text.replace("IdentityAgent none", f"IdentityAgent {key_agent}\n  IdentitiesOnly yes")
+    ssh_config.write_text(text)
+    SshChannel(reach("alpha")).close()
+
+
+def test_a_file_that_is_no_key(reach: Reach, ssh_config: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no key")
+    text = re.sub("IdentityFile .*", f"IdentityFile {tmp_path / 'text'}", ssh_config.read_text())
+    ssh_config.write_text(text)
+    with pytest.raises(HostError, match="text cannot be used"):
+        SshChannel(reach("alpha"))
