@@ -51,6 +51,7 @@ MASKED = (
 SSHD = """\
 ListenAddress {address}
 HostKey /etc/ssh/campaign_host_key
+HostKey /etc/ssh/campaign_host_key_rsa
 UsePAM no
 MaxStartups 100
 MaxAuthTries 6
@@ -177,8 +178,9 @@ class Machine:
         for unit in MASKED:
             self.link(f"etc/systemd/system/{unit}", "/dev/null")
         self.link("etc/systemd/system/default.target", "campaign-hosts.target")
-        key = self.root / "etc/ssh/campaign_host_key"
-        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", self.name, "-f", str(key))
+        for name, kind in (("key", ["ed25519"]), ("key_rsa", ["rsa", "-b", "2048"])):
+            path = str(self.root / f"etc/ssh/campaign_host_{name}")
+            run("ssh-keygen", "-q", "-N", "", "-C", self.name, "-f", path, "-t", *kind)
         self.add_users()
 
     def add_users(self) -> None:

@@ -62,6 +62,14 @@ class TestHostKeys:
         assert f"{known_hosts}:1" in error.message
         assert f"ssh-keygen -f {known_hosts} -R {alpha.address}" in error.message
 
+    def test_the_host_is_asked_for_a_key_of_the_known_kind(
+        self, reach: Reach, alpha: Machine, known_hosts: Path
+    ) -> None:
+        """It has two; one of another kind than we know would look changed."""
+        rsa = (alpha.root / "etc/ssh/campaign_host_key_rsa.pub").read_text()
+        known_hosts.write_text(f"{alpha.address} {rsa}")
+        SshChannel(reach("alpha")).close()
+
     def test_revoked_is_refused_though_it_is_known(
         self, reach: Reach, alpha: Machine, known_hosts: Path
     ) -> None:
