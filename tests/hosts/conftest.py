@@ -18,10 +18,6 @@ Reach = Callable[..., SshTarget]
 OpenHost = Callable[..., Host]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "hosts: needs root, systemd-nspawn, sshd and sudo")
-
-
 @pytest.fixture(scope="session")
 def machines(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
