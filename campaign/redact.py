@@ -1,6 +1,7 @@
 """Secrets are taken out by value wherever text is kept or shown."""
 
 import json
+import re
 from collections.abc import Mapping
 
 MARK = "[redacted]"
@@ -13,40 +14,45 @@ class Redactor:
         plain = [value for value in secrets.values() if value]
         escaped = [json.dumps(value)[1:-1] for value in plain]
         self._values = sorted({*plain, *escaped}, key=len, reverse=True)
-        self._encoded = [value.encode() for value in self._values]
-        self._longest = max(map(len, self._encoded), default=0)
+        self._pattern = re.compile("|".join(map(re.escape, self._values)))
 
     def text(self, text: str) -> str:
-        for value in self._values:
-            text = text.replace(value, MARK)
-        return text
+        return self._pattern.sub(MARK, text) if self._values else text
 
     def stream(self) -> "RedactedStream":
         """A filter for one stream of bytes."""
-        return RedactedStream(self._encoded, max(self._longest - 1, 0))
+        return RedactedStream([value.encode() for value in self._values])
 
 
 class RedactedStream:
-    """Redacts across chunk boundaries by holding back what could be the start of a secret."""
+    """Redacts `values` (longest first) across chunk boundaries: any chunks give the same bytes.
 
-    def __init__(self, values: list[bytes], hold: int) -> None:
-        self._values = values
-        self._hold = hold
+    What could be the start of a secret is held back until it is known whether it is one.
+    """
+
+    def __init__(self, values: list[bytes]) -> None:
+        self._pattern = re.compile(b"|".join(map(re.escape, values))) if values else None
+        self._hold = max(map(len, values), default=1) - 1
         self._kept = b""
 
     def feed(self, chunk: bytes) -> bytes:
         """The bytes that are safe to pass on."""
-        data = self._redact(self._kept + chunk)
-        cut = max(len(data) - self._hold, 0) if self._hold else len(data)
-        self._kept = data[cut:]
-        return data[:cut]
+        return self._pass_on(self._kept + chunk, self._hold)
 
     def finish(self) -> bytes:
         """The rest."""
-        rest, self._kept = self._redact(self._kept), b""
-        return rest
+        return self._pass_on(self._kept, 0)
 
-    def _redact(self, data: bytes) -> bytes:
-        for value in self._values:
-            data = data.replace(value, MARK.encode())
-        return data
+    def _pass_on(self, data: bytes, hold: int) -> bytes:
+        """Up to the last `hold` bytes, where the longest secret could still begin."""
+        if self._pattern is None:
+            return data
+        limit, at, parts = len(data) - hold, 0, []
+        for found in self._pattern.finditer(data):
+            if found.start() >= limit:
+                break
+            parts += [data[at : found.start()], MARK.encode()]
+            at = found.end()
+        limit = max(limit, at)
+        self._kept = data[limit:]
+        return b"".join([*parts, data[at:limit]])

@@ -1,9 +1,8 @@
 """A workspace: the folder that holds campaign.yaml, playbooks, patches, ledger and artifacts."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +69,8 @@ class Workspace:
         )
 
     def _known(self, name: str) -> str:
+        from difflib import get_close_matches
+
         names = self.playbook_names()
         close = get_close_matches(name, names, 1)
         if close:
@@ -89,20 +90,25 @@ class Workspace:
         hypotheses: Collection[str] | None,
         variables: Mapping[str, str],
     ) -> tuple["Playbook", ...]:
-        """The playbooks, checked; all their problems in one error. Errors: LoadError."""
+        """The playbooks, checked; all their problems in one error. Errors: LoadError.
+
+        Each is given those of `variables` that it knows; one that none knows is a problem.
+        """
         from playbooks.load import load_playbook
         from playbooks.problems import LoadError
 
+        paths = [self.playbook_path(name) for name in names]
+        known = [_known_variables(path, system, variables) for path in paths]
         loaded: list[Playbook] = []
-        problems: list[Problem] = []
-        for path in [self.playbook_path(name) for name in names]:
+        problems = _unknown_variables(variables, frozenset().union(*known))
+        for path, mine in zip(paths, known, strict=True):
             try:
                 loaded.append(
                     load_playbook(
                         path,
                         system,
                         hypotheses=hypotheses,
-                        variables=variables,
+                        variables={name: variables[name] for name in variables if name in mine},
                         playbooks=self.playbook_names(),
                     )
                 )
@@ -111,3 +117,24 @@ class Workspace:
         if problems:
             raise LoadError(tuple(problems))
         return tuple(loaded)
+
+
+def _known_variables(path: Path, system: "System", given: Iterable[str]) -> frozenset[str]:
+    """The variables that the playbook at `path` knows; all that are given where it is no YAML."""
+    from playbooks.load import variables_known
+    from playbooks.problems import LoadError
+
+    try:
+        return variables_known(path, system)
+    except LoadError:
+        return frozenset(given)
+
+
+def _unknown_variables(given: Iterable[str], known: Collection[str]) -> "list[Problem]":
+    from playbooks.problems import Problem, suggest
+
+    return [
+        Problem(f"--var {name}", 0, 0, f"no such variable{suggest(name, sorted(known))}", "")
+        for name in given
+        if name not in known
+    ]

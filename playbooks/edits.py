@@ -75,6 +75,8 @@ class _Draft:
 
     @property
     def changed(self) -> bool:
+        if self.content is None:
+            return self.base is not None
         return self.content != self.base or self.mode != self.before.mode
 
 

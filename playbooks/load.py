@@ -24,6 +24,7 @@ __all__ = [
     "load_hypotheses",
     "load_playbook",
     "load_system",
+    "variables_known",
 ]
 
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
@@ -69,6 +70,14 @@ def load_playbook(
     values = variables_of(document, scope)
     filling = build.Filling(values, variables, system.root, next(iter(system.hosts)))
     return build.playbook(shape, document, filling)
+
+
+def variables_known(path: Path, system: System) -> frozenset[str]:
+    """The variables that the playbook at `path` declares or uses: those that `--var` may set.
+
+    Raises LoadError where the file cannot be read as YAML.
+    """
+    return check_playbook(read(path), Scope(system, None, _NO_VARIABLES, ()))
 
 
 def load_hypotheses(path: Path) -> tuple[Hypothesis, ...]:

@@ -285,20 +285,28 @@ def with_groups(
 
 
 def _transitions(system: System, boots: Sequence[Boot]) -> Iterator[Boot]:
-    """A boot also restarts what still runs the changes of the boot before it."""
-    previous: Boot | None = None
+    """A boot also restarts what would go on running something that is not so in it."""
+    runs: dict[str, Boot] = {}
     for boot in boots:
-        leaving = previous.services if previous and _leaves(previous, boot) else ()
-        services = expand(system, {*boot.services, *leaving})
-        linked = replace(boot, services=services)
+        stale = {name for name, started_in in runs.items() if _leaves(started_in, boot)}
+        linked = replace(boot, services=expand(system, {*boot.services, *stale}))
+        runs.update(dict.fromkeys(linked.services, linked))
         yield linked
-        previous = linked
 
 
-def _leaves(previous: Boot, boot: Boot) -> bool:
-    """Whether something that `previous` changed before its restart is not so in `boot`."""
-    undone = any(isinstance(one.action, Command) and one.action.undo for one in previous.before)
-    return undone or (bool(previous.edits) and previous.edits != boot.edits)
+def _leaves(started_in: Boot, boot: Boot) -> bool:
+    """Whether a process started in `started_in` runs something that is not so in `boot`.
+
+    Commands are undone at the end of their boot.
+    """
+    if any(isinstance(one.action, Command) and one.action.undo for one in started_in.before):
+        return True
+    stands = {_made(edit) for edit in boot.edits}
+    return any(_made(edit) not in stands for edit in started_in.edits)
+
+
+def _made(edit: FileEdit) -> tuple[str, str, str | None, int]:
+    return edit.host, edit.where, edit.after.sha256, edit.after.mode
 
 
 def _forecast(system: System, boot: Boot, history: History) -> BootForecast:

@@ -124,8 +124,8 @@ class Scope:
     playbooks: Collection[str]
 
 
-def check_playbook(document: Document, scope: Scope) -> None:
-    """Reports what a playbook refers to and is not there."""
+def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
+    """Reports what a playbook refers to and is not there; returns the variables that it knows."""
     _slugs(document, document.root.get("hypothesis"), scope)
     values = variables_of(document, scope)
     for name, node in document.root.get("vars").entries.items():
@@ -140,6 +140,7 @@ def check_playbook(document: Document, scope: Scope) -> None:
         used.update(_templates(document, step, values))
         used.update(_reproduce(document, step.get("reproduce"), scope, values))
     _given(document, scope.variables, used)
+    return frozenset(used)
 
 
 def variables_of(document: Document, scope: Scope) -> dict[str, str]:
@@ -150,8 +151,13 @@ def variables_of(document: Document, scope: Scope) -> dict[str, str]:
 
 def _slugs(document: Document, node: Node, scope: Scope) -> None:
     _distinct(document, node.texts())
-    if scope.hypotheses is not None:
-        _known(document, node, "hypothesis", scope.hypotheses)
+    known = scope.hypotheses
+    if known is None:
+        return
+    for one in node.texts():
+        if one.text not in known:
+            hint = suggest(one.text, known) or ": 'campaign hypothesis add' makes it"
+            document.report(one.mark, f"unknown hypothesis {shown(one.text)}{hint}")
 
 
 def _plain(document: Document, name: str, node: Node) -> None:

@@ -8,6 +8,7 @@ import click
 
 from campaign.cli import options, plans
 from campaign.cli.run import carry_out
+from campaign.cli.text import tell
 from campaign.errors import Exit
 from campaign.operations import demo as operations
 from campaign.operations import services
@@ -32,7 +33,7 @@ def demo(
     back. Everything is put back, and the services are stopped at the end.
     """
     workspace = operations.write(context.find_root().obj / folder, fresh=fresh)
-    click.echo(f"wrote the demo's workspace into {folder}", err=True)
+    tell(f"wrote the demo's workspace into {folder}")
     if no_run:
         click.echo(_next(folder, "campaign run baseline"))
         return Exit.COMPLETED
@@ -45,11 +46,11 @@ def demo(
 
 def _run(workspace: Workspace, folder: Path) -> int:
     with ready(workspace, Request(operations.PLAYBOOKS, {}), options.command_line()) as one:
-        click.echo(plans.as_text(one.planned, diffs=False), err=True)
+        tell(plans.as_text(one.planned, diffs=False))
         outcome = carry_out(one)
     for text in (outcome.error, *outcome.remaining):
         if text:
-            click.echo(f"campaign: {text}", err=True)
+            tell(f"campaign: {text}")
     if outcome.exit is Exit.COMPLETED:
         click.echo(_report(workspace))
         click.echo(

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from campaign.cli import options
+from campaign.cli.text import count
 from campaign.operations import init as initialising
 from campaign.operations import plan as planning
 from campaign.operations.plan import Request
@@ -32,13 +33,16 @@ def check(
     """Check campaign.yaml and the PLAYBOOKs (default: all); run nothing, ask no host."""
     workspace = options.workspace(context)
     names = playbooks or workspace.playbook_names()
-    system, checked = planning.load(workspace, Request(names, options.parsed(variables)))
+    system, checked = planning.check(workspace, Request(names, options.parsed(variables)))
     if as_json:
         options.print_json({"campaign": system.campaign, "playbooks": [p.name for p in checked]})
         return
-    click.echo(f"{workspace.config.name}: right ({len(system.services)} services)")
+    click.echo(f"{workspace.config.name}: right ({count(len(system.services), 'service')})")
     for playbook in checked:
-        click.echo(f"{playbook.path.name}: right ({playbook.kind}, {len(playbook.steps)} steps)")
+        steps = count(len(playbook.steps), "step")
+        click.echo(f"{playbook.path.name}: right ({playbook.kind}, {steps})")
+    if not checked:
+        click.echo(f"no playbooks yet; write one in {workspace.playbooks}")
 
 
 @click.command()

@@ -7,7 +7,7 @@ import click
 
 from campaign.cli import options
 from campaign.cli.status import GLYPHS
-from campaign.cli.text import columns, money, seconds, shown, when
+from campaign.cli.text import columns, shown, spent, when
 from campaign.operations import hypotheses as operations
 from campaign.operations.hypotheses import Listed, Shown
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -45,7 +45,7 @@ def add(
     click.echo(f"added {slug}")
 
 
-@hypothesis.command("list")
+@hypothesis.command("list", short_help="List the hypotheses.")
 @options.as_json
 @click.pass_context
 def list_(context: click.Context, as_json: bool) -> None:
@@ -56,7 +56,8 @@ def list_(context: click.Context, as_json: bool) -> None:
     elif not found:
         click.echo("no hypotheses yet; add one: campaign hypothesis add SLUG --claim '...'")
     else:
-        click.echo(columns([("", "hypothesis", "standing", "failed", "claim"), *map(_row, found)]))
+        heads = ("", "hypothesis", "standing", "failed", "claim")
+        click.echo(columns([heads, *map(_row, found)], right=(3,)))
 
 
 def _row(one: Listed) -> tuple[str, ...]:
@@ -79,7 +80,7 @@ def show(context: click.Context, slug: str, as_json: bool) -> None:
 
 
 def _shown(found: Shown) -> Iterator[str]:
-    one, costs = found.listed.hypothesis, found.listed.costs
+    one = found.listed.hypothesis
     yield f"{GLYPHS[one.standing]} {one.slug}: {one.standing}"
     named = [
         ("claim", one.claim),
@@ -89,12 +90,9 @@ def _shown(found: Shown) -> Iterator[str]:
         ("if false", one.predicts_if_false),
         *(("assumes", text) for text in one.assumptions),
         *(("link", text) for text in one.links),
+        ("cost", spent(found.listed.costs, found.listed.currency)),
     ]
     yield columns([(name, text) for name, text in named if text], indent="  ")
-    yield (
-        f"  cost: {costs.restarts} restarts, {seconds(costs.downtime_s)} down, "
-        f"{seconds(costs.occupied_s)} occupied, {money(costs.money, '')}"
-    )
     yield "history:"
     for event in found.events:
         what = f"{event.kind} {event.standing}" if event.kind == "standing" else event.kind
@@ -106,13 +104,16 @@ def _shown(found: Shown) -> Iterator[str]:
         yield f"  {when(run.started_at)}  {run.id}  {run.status}"
 
 
-@hypothesis.command("set")
+@hypothesis.command("set", short_help="Overrule the standing of a hypothesis.")
 @click.argument("slug")
-@click.argument("standing", type=click.Choice([one.value for one in Standing]))
+@click.argument("standing", type=click.Choice([one.value for one in Standing]), metavar="STANDING")
 @click.option("--reason", required=True, help="Why; it is kept and shown.")
 @click.pass_context
 def set_(context: click.Context, slug: str, standing: str, reason: str) -> None:
-    """Overrule the STANDING of a hypothesis; the rules leave it alone from then on."""
+    """Overrule the standing of a hypothesis; the rules leave it alone from then on.
+
+    STANDING is open, leading, supported, refuted, confirmed or abandoned.
+    """
     operations.set_standing(options.workspace(context), slug, Standing(standing), reason)
     click.echo(f"{slug}: {standing}, by you")
 
@@ -127,7 +128,7 @@ def note(context: click.Context, slug: str, text: str) -> None:
     click.echo(f"noted on {slug}")
 
 
-@hypothesis.command("import")
+@hypothesis.command("import", short_help="Add or update the hypotheses of a YAML file.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.pass_context
 def import_(context: click.Context, file: Path) -> None:

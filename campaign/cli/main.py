@@ -1,15 +1,22 @@
 """The entry point: commands by name, loaded when they are called, and how errors end."""
 
+import errno
+import os
 import sys
 import time
-import traceback
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from campaign import __version__
+from campaign.cli.text import tell
 from campaign.errors import CampaignError, Exit
+
+if TYPE_CHECKING:
+    from playbooks.problems import LoadError
 
 COMMANDS = {
     "init": ("files", "Write a new workspace."),
@@ -48,9 +55,8 @@ class Commands(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches
 
-            close = get_close_matches(args[0], COMMANDS, 1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise click.UsageError(f"{error.message.rstrip('.')}{hint}", context) from error
+            what = error.message.rstrip(".") + _guess(get_close_matches(args[0], COMMANDS, 1))
+            raise click.UsageError(what, context) from error
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -81,7 +87,19 @@ def cli(context: click.Context, directory: Path | None) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line and exits by the table; a traceback never reaches the screen."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            _let_go(stream)
+    sys.exit(code)
+
+
+def _let_go(stream: TextIO) -> None:
+    """Flushes `stream`; where nobody reads it any more, the interpreter's own flush is silenced."""
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def run(arguments: list[str]) -> int:
@@ -92,30 +110,40 @@ def run(arguments: list[str]) -> int:
         return int(code) if isinstance(code, int) else Exit.COMPLETED
     except click.exceptions.Exit as error:
         return error.exit_code
+    except SystemExit:
+        return Exit.COMPLETED  # what click makes of a reader that has gone away
+    except click.exceptions.NoArgsIsHelpError as error:
+        tell(error.format_message())
+        return Exit.USAGE
     except click.UsageError as error:
         return _usage(error, as_json)
-    except click.Abort:
-        click.echo("campaign: interrupted", err=True)
-        return Exit.INTERRUPTED
+    except (click.Abort, KeyboardInterrupt):
+        return _failed("interrupted", Exit.INTERRUPTED, as_json)
     except CampaignError as error:
         return _failed(str(error), error.exit, as_json)
-    except BrokenPipeError:
-        sys.stdout = open("/dev/null", "w")  # noqa: SIM115, PTH123 - until the process ends
-        return Exit.COMPLETED
     except Exception as error:  # noqa: BLE001 - the last resort, so that no one sees a traceback
         return _unforeseen(error, as_json)
 
 
 def _usage(error: click.UsageError, as_json: bool) -> int:
+    close: list[str] = getattr(error, "possibilities", None) or []
+    what = error.message if close else error.format_message()
     hint = f"; see {error.ctx.command_path} --help" if error.ctx else ""
-    return _failed(f"{error.format_message().rstrip('.')}{hint}", Exit.USAGE, as_json)
+    return _failed(f"{what.rstrip('.')}{_guess(close)}{hint}", Exit.USAGE, as_json)
+
+
+def _guess(close: list[str]) -> str:
+    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
 def _unforeseen(error: Exception, as_json: bool) -> int:
-    """Invalid files carry their problems; anything else is a fault of ours."""
+    """Invalid files carry their problems, a full disk is no one's; the rest is a fault of ours."""
     problems = sys.modules.get("playbooks.problems")
     if problems is not None and isinstance(error, problems.LoadError):
-        return _failed(str(error), Exit.USAGE, as_json, prefix="")
+        return _invalid(error, as_json)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        what = "cannot write: no space is left; free some and try again"
+        return _failed(what, Exit.REFUSED, as_json)
     where = _keep_traceback(error)
     return _failed(
         f"a fault of campaign itself ({type(error).__name__}: {error}); "
@@ -125,16 +153,34 @@ def _unforeseen(error: Exception, as_json: bool) -> int:
     )
 
 
-def _failed(what: str, code: Exit, as_json: bool, prefix: str = "campaign: ") -> int:
-    click.echo(f"{prefix}{what}", err=True)
+def _invalid(error: "LoadError", as_json: bool) -> int:
+    tell(str(error))
     if as_json:
-        import json
+        problems = [
+            {"file": one.file, "line": one.line, "column": one.column, "what": one.what}
+            for one in error.problems
+        ]
+        _answer({"error": str(error), "exit": int(Exit.USAGE), "problems": problems})
+    return Exit.USAGE
 
-        click.echo(json.dumps({"error": what, "exit": int(code)}))
+
+def _failed(what: str, code: Exit, as_json: bool) -> int:
+    tell(f"campaign: {what}")
+    if as_json:
+        _answer({"error": what, "exit": int(code)})
     return code
 
 
+def _answer(value: dict[str, object]) -> None:
+    import json
+
+    with suppress(OSError):
+        click.echo(json.dumps(value, indent=2))
+
+
 def _keep_traceback(error: Exception) -> Path | str:
+    import traceback
+
     text = "".join(traceback.format_exception(error))
     name = f"campaign-fault-{time.strftime('%Y%m%dT%H%M%S')}.txt"
     for folder in (Path.cwd() / ".campaign", Path("/tmp")):

@@ -23,8 +23,9 @@ def workspace(context: click.Context) -> Workspace:
 
 
 def playbooks(required: bool) -> Callable[[F], F]:
-    """PLAYBOOK... by name or path, completed by the shell from the workspace."""
-    return click.argument("playbooks", nargs=-1, required=required, metavar="PLAYBOOK...")
+    """One or more playbooks by name or path; none at all where they are not `required`."""
+    metavar = "PLAYBOOK..." if required else "[PLAYBOOK]..."
+    return click.argument("playbooks", nargs=-1, required=required, metavar=metavar)
 
 
 variables = click.option(

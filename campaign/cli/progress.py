@@ -2,12 +2,11 @@
 
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import click
-
-from campaign.cli.text import seconds, shown
+from campaign.cli.text import seconds, shown, tell
 from campaign.engine.events import (
     BootStarted,
     Event,
@@ -54,7 +53,8 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         if self._live is not None:
-            self._live.stop()
+            with suppress(OSError):
+                self._live.stop()
             self._live = None
 
     def __call__(self, event: Event) -> None:
@@ -79,13 +79,14 @@ class Progress:
                 self.line(f"     {'! ' if event.warn else ''}{event.text}")
 
     def line(self, text: str) -> None:
-        """One line of its own, above the moving one."""
-        if self._live is not None:
-            from rich.text import Text
+        """One line of its own, above the moving one. A terminal that is gone stops no run."""
+        if self._live is None:
+            tell(shown(text))
+            return
+        from rich.text import Text
 
+        with suppress(OSError):
             self._live.console.print(Text(shown(text)), soft_wrap=True)
-        else:
-            click.echo(shown(text), err=True)
 
     def _ended(self, event: StepEnded) -> None:
         self._step = ""

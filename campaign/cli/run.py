@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 import click
 
 from campaign.cli import options, plans
 from campaign.cli.progress import Progress
-from campaign.cli.text import shown
+from campaign.cli.text import shown, tell
 from campaign.engine.run import Outcome
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
@@ -34,7 +35,10 @@ def plan(
 ) -> None:
     """Show what a run of the PLAYBOOKs would do: boots, edits, environment, restarts, cost."""
     request = Request(playbooks, options.parsed(variables))
-    planned = planning.plan(options.workspace(context), request)
+    _show(planning.plan(options.workspace(context), request), diff, as_json)
+
+
+def _show(planned: Planned, diff: bool, as_json: bool) -> None:
     if as_json:
         options.print_json(plans.as_data(planned))
     else:
@@ -70,12 +74,11 @@ def run(
     """
     workspace = options.workspace(context)
     request = Request(playbooks, options.parsed(variables))
+    if dry_run:
+        _show(planning.plan(workspace, request), diff, as_json)
+        return Exit.COMPLETED
     with ready(workspace, request, options.command_line()) as one:
-        click.echo(plans.as_text(one.planned, diffs=diff), err=not dry_run or as_json)
-        if dry_run:
-            if as_json:
-                options.print_json(plans.as_data(one.planned))
-            return Exit.COMPLETED
+        tell(plans.as_text(one.planned, diffs=diff))
         _confirm(one.planned, yes, yes_i_mean)
         outcome = carry_out(one)
     return _ended(outcome, expect, as_json)
@@ -86,7 +89,7 @@ def carry_out(one: Ready) -> Outcome:
     with Progress() as progress:
         stop = Stop(
             refuse=lambda: progress.line(
-                "     putting back is under way and is not stopped; once more abandons it, "
+                f"     not stopped while {stop.doing}; once more abandons putting back, "
                 "and leaves the system dirty"
             )
         )
@@ -117,11 +120,11 @@ def _confirm_protected(name: str, yes_i_mean: str | None) -> None:
 
 def _ask(question: str, accept: Callable[[str], bool], option: str) -> None:
     """Errors: CampaignError (REFUSED) on anything but the accepted answer."""
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise CampaignError(
             Exit.REFUSED, "nobody is there to confirm the plan", f"add {option} to run it"
         )
-    click.echo(question, err=True, nl=False)
+    tell(question, newline=False)
     if not accept(sys.stdin.readline().strip()):
         raise CampaignError(Exit.REFUSED, "not confirmed; nothing was changed")
 
@@ -130,10 +133,11 @@ def _ended(outcome: Outcome, expect: str | None, as_json: bool) -> int:
     code = outcome.exit
     if code is Exit.COMPLETED and expect and not _met(outcome, expect):
         code = Exit.UNMET
-    if as_json:
-        options.print_json({"exit": int(code), **_data(outcome)})
     for text in _last_words(outcome, code, expect):
-        click.echo(shown(text), err=True)
+        tell(shown(text))
+    if as_json:
+        with suppress(OSError):
+            options.print_json({"exit": int(code), **_data(outcome)})
     return code
 
 
@@ -173,34 +177,49 @@ def _last_words(outcome: Outcome, code: Exit, expect: str | None) -> list[str]:
 
 
 @click.command()
+@click.option(
+    "--accept",
+    "accepted",
+    multiple=True,
+    metavar="PATH",
+    help="Keep this file as it is now, where it was changed by someone else; may be repeated.",
+)
 @options.as_json
 @click.pass_context
-def recover(context: click.Context, as_json: bool) -> int:
+def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) -> int:
     """Put back what an interrupted run left, restart what ran it, and verify.
 
     A second call finds nothing to do.
     """
-    done = recovering.recover(options.workspace(context))
-    code = Exit.DIRTY if done.restored.dirty else Exit.COMPLETED
+    done = recovering.recover(options.workspace(context), accepted)
+    if done.restored.dirty:
+        code = Exit.DIRTY
+    else:
+        code = Exit.REFUSED if done.unrecorded else Exit.COMPLETED
     if as_json:
-        options.print_json(
-            {
-                "exit": int(code),
-                "restored": list(done.restored.paths),
-                "restarted": [one.services for one in done.restored.cycles],
-                "runs": list(done.runs),
-                "remaining": list(done.restored.remaining),
-                "note": done.note,
-            }
-        )
-        return code
-    for text in _recovered(done):
-        click.echo(shown(text))
+        options.print_json({"exit": int(code), **_recovered_data(done)})
+    else:
+        click.echo(shown("\n".join(_recovered(done))))
+    if done.unrecorded:
+        tell(f"campaign: the hosts were seen to, but the runs stay open: {done.unrecorded}")
     return code
+
+
+def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
+    return {
+        "accepted": done.accepted,
+        "restored": done.restored.paths,
+        "restarted": [one.services for one in done.restored.cycles],
+        "runs": done.runs,
+        "remaining": done.restored.remaining,
+        "note": done.note,
+        "unrecorded": done.unrecorded,
+    }
 
 
 def _recovered(done: recovering.Recovered) -> list[str]:
     lines = [f"note: {done.note}"] if done.note else []
+    lines += [f"kept {name} as it is now" for name in done.accepted]
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
         lines.append(f"restarted {', '.join(lived.services)}")
@@ -208,7 +227,7 @@ def _recovered(done: recovering.Recovered) -> list[str]:
     if done.restored.remaining:
         lines.append("DIRTY: what is left to do:")
         lines += [f"  - {one}" for one in done.restored.remaining]
-    elif not (done.restored.paths or done.restored.cycles or done.runs):
+    elif not (done.accepted or done.restored.paths or done.restored.cycles or done.runs):
         lines.append("Nothing to recover.")
     else:
         lines.append("Everything was put back.")

@@ -1,13 +1,14 @@
 """runs list, show, log, retract."""
 
+import json
+import shutil
+import sys
 from collections.abc import Iterator
-from shutil import copyfileobj
-from sys import stdout
 
 import click
 
 from campaign.cli import options
-from campaign.cli.text import columns, money, seconds, shown, when
+from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
 from hypotheses.rates import rate_text
@@ -40,7 +41,8 @@ def list_(
     if as_json:
         options.print_json(found)
     elif not found:
-        click.echo("no such runs")
+        filtered = playbook or hypothesis or status
+        click.echo("no such runs" if filtered else "no runs yet; campaign run PLAYBOOK makes one")
     else:
         heads = ("run", "started", "status", "failed", "verdict", "down", "cost")
         click.echo(columns([heads, *map(_row, found)], right=(5, 6)))
@@ -56,7 +58,7 @@ def _row(one: Listed) -> tuple[str, ...]:
         rate_text(one.counts) if one.counts.n else "-",
         _verdict(one),
         seconds(one.costs.downtime_s),
-        money(one.costs.money, ""),
+        money(one.costs.money, one.currency),
     )
 
 
@@ -92,10 +94,10 @@ def _shown(found: Shown, diff: bool) -> Iterator[str]:
         ("started", when(run.started_at)),
         ("ended", when(run.ended_at)),
         ("command", run.command),
-        ("variables", run.variables),
+        ("variables", _variables(run.variables)),
         ("error", run.error or ""),
         ("retracted", run.retracted or ""),
-        ("cost", _cost(found)),
+        ("cost", spent(found.listed.costs, found.listed.currency)),
     ]
     yield columns([(name, text) for name, text in named if text], indent="  ")
     yield from _steps(found)
@@ -110,16 +112,16 @@ def _shown(found: Shown, diff: bool) -> Iterator[str]:
             yield f"  still needed: {verdict.still_needed}"
     if found.artifacts:
         yield "kept (campaign runs log RUN [NAME]):"
-        yield columns([(one.name, f"{one.bytes} bytes", one.path) for one in found.artifacts],
+        yield columns([(one.name, count(one.bytes, "byte"), one.path) for one in found.artifacts],
                       indent="  ", right=(1,))  # fmt: skip
 
 
-def _cost(found: Shown) -> str:
-    costs = found.listed.costs
-    return (
-        f"{costs.restarts} restarts, {seconds(costs.downtime_s)} down, "
-        f"{seconds(costs.occupied_s)} occupied, {money(costs.money, '')}"
-    )
+def _variables(stored: str) -> str:
+    """NAME=VALUE pairs of a JSON object; the text itself where redaction has broken it."""
+    try:
+        return ", ".join(f"{name}={value}" for name, value in json.loads(stored).items())
+    except ValueError:
+        return stored
 
 
 def _steps(found: Shown) -> Iterator[str]:
@@ -163,7 +165,7 @@ def _evidence(found: Shown) -> Iterator[str]:
             yield from (f"    {side}" for side in (key.left_line, key.right_line) if side)
 
 
-@runs.command()
+@runs.command(short_help="Print what a run kept.")
 @click.argument("run")
 @click.argument("name", required=False)
 @click.pass_context
@@ -171,13 +173,19 @@ def log(context: click.Context, run: str, name: str | None) -> None:
     """Print what a RUN kept under NAME (default: its reproducer's output)."""
     path = operations.log(options.workspace(context), run, name)
     with path.open("rb") as file:
-        copyfileobj(file, stdout.buffer)
+        shutil.copyfileobj(file, sys.stdout.buffer)
 
 
-@runs.command()
+@runs.command(short_help="Take the results of a run out of all judging.")
 @click.argument("run")
 @click.option("--reason", required=True, help="Why its results do not count; kept and shown.")
 @click.pass_context
 def retract(context: click.Context, run: str, reason: str) -> None:
     """Take the results of a RUN out of all judging; what it cost stays."""
-    click.echo(f"retracted {operations.retract(options.workspace(context), run, reason)}")
+    done = operations.retract(options.workspace(context), run, reason)
+    click.echo(f"retracted {done.run.id}")
+    for one in done.moved:
+        click.echo(shown(f"{one.hypothesis}: {one.before} -> {one.after}; {one.reason}"))
+    if done.judged:
+        names = ", ".join(done.judged)
+        click.echo(f"verdicts that may rest on it stand ({names}); run those again without it")

@@ -33,7 +33,7 @@ def _report(word: str, names: tuple[str, ...]) -> None:
     click.echo(f"{word} {', '.join(names)}" if names else "nothing to do")
 
 
-@services.command()
+@services.command(short_help="Start services that do not run.")
 @click.argument("names", nargs=-1, metavar="[SERVICE]...")
 @click.pass_context
 def start(context: click.Context, names: tuple[str, ...]) -> None:
@@ -49,7 +49,7 @@ def stop(context: click.Context, names: tuple[str, ...]) -> None:
     _report("stopped", operations.stop(options.workspace(context), names))
 
 
-@services.command()
+@services.command(short_help="Restart services with their groups.")
 @click.argument("names", nargs=-1, metavar="[SERVICE]...")
 @click.pass_context
 def restart(context: click.Context, names: tuple[str, ...]) -> None:

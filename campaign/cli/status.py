@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from campaign.cli import options
-from campaign.cli.text import columns, money, seconds, shown, when
+from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
 from campaign.operations.status import Status
@@ -38,14 +38,11 @@ def _lines(found: Status) -> Iterator[str]:
 
     name = found.campaign.name if found.campaign else "(not run yet)"
     currency = found.campaign.currency if found.campaign else ""
-    yield shown(
-        f"{name} | {found.runs} runs, {found.total.restarts} restarts | "
-        f"down {seconds(found.total.downtime_s)}, occupied {seconds(found.total.occupied_s)} | "
-        f"{money(found.total.money, currency)}"
-    )
+    yield shown(f"{name} | {count(found.runs, 'run')} | {spent(found.total, currency)}")
     if found.campaign and found.campaign.symptom:
         yield shown(f"symptom: {found.campaign.symptom}")
-    yield f"baseline: {rate_text(found.baseline)}"
+    empty = "not measured yet; a playbook of kind baseline does it"
+    yield f"baseline: {rate_text(found.baseline) if found.baseline.total else empty}"
     for run in found.running:
         yield shown(f"running: {run.id} since {when(run.started_at)} (pid {run.owner_pid})")
     for run in found.left:

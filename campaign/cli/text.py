@@ -3,6 +3,16 @@
 import time
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Protocol
+
+import click
+
+
+def tell(text: str, *, newline: bool = True) -> None:
+    """Text on standard error; lost, and nothing more, where nobody is there to read it."""
+    with suppress(OSError):
+        click.echo(text, err=True, nl=newline)
 
 
 def width(text: str) -> int:
@@ -46,8 +56,39 @@ def seconds(value: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
 
 
+def count(number: int, noun: str) -> str:
+    """1 run, 2 runs."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def money(value: float, currency: str) -> str:
-    return f"{value:.2f} {currency}".rstrip()
+    """Two decimals and the currency; '-' where no rates were given."""
+    return f"{value:.2f} {currency}".rstrip() if currency or value else "-"
+
+
+class Spent(Protocol):
+    """What something cost: seconds, and money in the campaign's currency."""
+
+    @property
+    def restarts(self) -> int: ...
+    @property
+    def downtime_s(self) -> float: ...
+    @property
+    def occupied_s(self) -> float: ...
+    @property
+    def money(self) -> float: ...
+
+
+def spent(costs: Spent, currency: str) -> str:
+    """2 restarts, 1.7 s down, 3.1 s occupied, 1.98 USD."""
+    parts = [
+        count(costs.restarts, "restart"),
+        f"{seconds(costs.downtime_s)} down",
+        f"{seconds(costs.occupied_s)} occupied",
+    ]
+    if currency or costs.money:
+        parts.append(money(costs.money, currency))
+    return ", ".join(parts)
 
 
 def when(at: float | None) -> str:

@@ -1,10 +1,10 @@
 """One boot of a run: the transition into it, the proof, its measures, the proof again."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from campaign.engine import cycle, evidence, measure, proof, transition
+from campaign.engine import cycle, evidence, measure, proof, survival, transition
 from campaign.engine.booking import Books
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.judge import ARM, BootEvidence
@@ -13,12 +13,14 @@ from campaign.engine.proof import Proof
 from campaign.engine.reproduce import reproduce
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps, kind_of, undo_of
+from campaign.engine.stop import Stopped
 from campaign.ledger import records
 from playbooks.diff import unified
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.plan import Boot
 from playbooks.playbook import Collect, Command, Compare, Http, Reproduce, Step, Wait
 from playbooks.services.process import JournalSpecs, specs_of
+from playbooks.system import Service
 
 
 class BootWalk:
@@ -65,9 +67,12 @@ class BootWalk:
         Errors: StepFailed, Stopped, HostLost, CampaignError.
         """
         seen = Seen()
-        for step in self.boot.measures:
-            self._session.stop.check()
-            self._perform(step, seen)
+        try:
+            for step in self.boot.measures:
+                self._session.stop.check()
+                self._perform(step, seen)
+        finally:
+            survival.note(self._session, survival.deaths(self._session, self._proof))
         invalid = self._still_proven(seen)
         return BootEvidence(self.boot.arm, self._proof.effect, self._proof.reasons, seen, invalid)
 
@@ -171,7 +176,13 @@ class BootWalk:
 
     def _place(self) -> Place:
         return Place(
-            self._run, self.id, self._cycle_id, self.boot, self._cursors, self._conditions()
+            self._run,
+            self.id,
+            self._cycle_id,
+            self.boot,
+            self._cursors,
+            self._conditions(),
+            self._proof,
         )
 
     def _conditions(self) -> Mapping[str, str]:
@@ -204,16 +215,26 @@ class BootWalk:
             "restart",
             "restarts on the way back",
         ) as doing:
-            try:
-                lived = cycle.restart(services, self._session.hosts, self._session.stop)
-            except CycleFailed as error:
-                self._book(error.cycle, "failed")
-                raise StepFailed(str(error)) from error
-            self._book(lived, "healthy")
-            doing.detail = _said(lived)
+            doing.detail = _said(self._live(services))
         if not self.boot.changed:
             for name in self._session.hosts.names():
                 self._session.hosts[name].settle()
+
+    def _live(self, services: Sequence[Service]) -> Lived:
+        """A restart cycle, booked whichever way it ends."""
+        lived = cycle.begin(services, self._session.hosts)
+        outcome = "failed"
+        try:
+            cycle.live(lived, services, self._session.hosts, self._session.stop)
+            outcome = "healthy"
+        except Stopped:
+            outcome = "aborted"
+            raise
+        except CycleFailed as error:
+            raise StepFailed(str(error)) from error
+        finally:
+            self._book(lived, outcome)
+        return lived
 
     def _book(self, lived: Lived, outcome: str) -> None:
         self._since = lived.requested_at
@@ -253,7 +274,11 @@ class BootWalk:
     def _still_proven(self, seen: Seen) -> tuple[str, ...]:
         if not seen.observations:
             return ()
-        changed = proof.changes(self._proof, self._prove("end"))
+        died = survival.deaths(self._session, self._proof)
+        changed = (
+            *(one.told(seen.arrivals) for one in died if one.service not in seen.crashed),
+            *proof.changes(self._proof, self._prove("end")),
+        )
         if changed:
             reason = "; ".join(changed)
             for observation in seen.observations:

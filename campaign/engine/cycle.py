@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
-from playbooks.hosts.connection import HostError, HostLost
+from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceSpec, Started
 from playbooks.system import Service
@@ -62,13 +62,30 @@ def _span(start: float | None, end: float | None) -> float:
     return max(end - start, 0.0) if start is not None and end is not None else 0.0
 
 
+def begin(services: Sequence[Service], hosts: Hosts) -> Lived:
+    """The cycle of `services` as it begins; nothing is stopped yet. Errors: HostLost.
+
+    A service that already fails its probes has been down since then, not since the stop.
+    """
+    names = tuple(service.name for service in services)
+    failing = [at for service in services if (at := _failing(service, hosts[service.host]))]
+    now = hosts[services[0].host].clock()
+    return Lived(names, now, min([now, *failing]))
+
+
 def restart(services: Sequence[Service], hosts: Hosts, stop: Stop | None) -> Lived:
     """Restarts `services` (in start order) as a group. `stop` None: not to be interrupted.
 
     Errors: CycleFailed (unhealthy, crashed, a port still held), Stopped, HostLost.
     """
+    lived = begin(services, hosts)
+    live(lived, services, hosts, stop)
+    return lived
+
+
+def live(lived: Lived, services: Sequence[Service], hosts: Hosts, stop: Stop | None) -> None:
+    """Goes through the cycle `lived`, filling it in as far as it gets. Errors: as `restart`."""
     host_of = {service.name: hosts[service.host] for service in services}
-    lived = _begin(services, host_of)
     try:
         _stop_all(services, host_of, lived)
         _wait_for_ports(services, host_of, stop)
@@ -76,8 +93,6 @@ def restart(services: Sequence[Service], hosts: Hosts, stop: Stop | None) -> Liv
             stop.check()
         _start_all(services, host_of, lived)
         _await_all(services, host_of, lived, stop)
-    except HostLost:
-        raise
     except HostError as error:
         lived.ended_at = time.time()
         if stop is not None:
@@ -86,21 +101,12 @@ def restart(services: Sequence[Service], hosts: Hosts, stop: Stop | None) -> Liv
     except BaseException:
         lived.ended_at = time.time()
         raise
-    return lived
 
 
 def _told(error: HostError) -> str:
     """The error with the last lines of the service's log, where it has them."""
     lines = [line for line in error.detail.get("log") or () if line.strip()]
     return f"{error.message}; its last log lines: {' | '.join(lines[-5:])}" if lines else str(error)
-
-
-def _begin(services: Sequence[Service], host_of: Mapping[str, Host]) -> Lived:
-    """A service that already fails its probes has been down since then, not since the stop."""
-    names = tuple(service.name for service in services)
-    failing = [at for service in services if (at := _failing(service, host_of[service.name]))]
-    now = host_of[names[0]].clock()
-    return Lived(names, now, min([now, *failing]))
 
 
 def _failing(service: Service, host: Host) -> float | None:
@@ -131,19 +137,30 @@ def _wait_for_ports(
         host = host_of[service.name]
         while held := {p: pids for p, pids in host.listening(service.ports).items() if pids}:
             if time.monotonic() > deadline:
-                raise HostError("port-held", _held(service, held))
+                raise HostError("port-held", _held(service, host, held))
             if stop is not None:
                 stop.check()
             time.sleep(0.05)
 
 
-def _held(service: Service, held: Mapping[int, Sequence[int]]) -> str:
+def _held(service: Service, host: Host, held: Mapping[int, Sequence[int]]) -> str:
     port, pids = next(iter(held.items()))
-    owner = ", ".join(f"pid {pid}" if pid else "an unknown process" for pid in pids)
+    owner = ", ".join(_process(host, pid) for pid in pids)
     return (
         f"port {port} of {service.name} is still held by {owner} after {service.name} stopped; "
         "end that process or correct ports: in campaign.yaml"
     )
+
+
+def _process(host: Host, pid: int) -> str:
+    if not pid:
+        return "an unknown process"
+    try:
+        name = host.read(f"/proc/{pid}", "comm")[1] or b""
+    except HostError:
+        name = b""
+    shown = name.decode(errors="replace").strip()
+    return f"pid {pid} ({shown})" if shown else f"pid {pid}"
 
 
 def _start_all(services: Sequence[Service], host_of: Mapping[str, Host], lived: Lived) -> None:

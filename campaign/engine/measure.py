@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from campaign.engine.proof import Proof
 from campaign.engine.session import Session
 from hypotheses.comparison import Comparison, TwoByTwo
 from hypotheses.observation import Trial
@@ -20,9 +21,14 @@ class StepFailed(Exception):  # noqa: N818 - it says what happened
 
 @dataclass
 class Seen:
-    """What a boot's measures have found so far."""
+    """What a boot's measures have found so far.
+
+    `arrivals` says when each of `trials` came, `crashed` which services' deaths were counted.
+    """
 
     trials: list[Trial] = field(default_factory=list)
+    arrivals: list[float] = field(default_factory=list)
+    crashed: set[str] = field(default_factory=set)
     comparison: Comparison | None = None
     table: TwoByTwo | None = None
     observations: list[str] = field(default_factory=list)
@@ -33,7 +39,7 @@ class Place:
     """Where a measure happens: its run, boot and cycle.
 
     `cursors` gives, for each service, where its log stood when the boot began; `conditions` are
-    those of the services, to which a reproduction adds its own.
+    those of the services, to which a reproduction adds its own; `proof` is what they run.
     """
 
     run: str
@@ -42,6 +48,7 @@ class Place:
     boot: Boot
     cursors: Mapping[str, int]
     conditions: Mapping[str, str]
+    proof: Proof
 
     @property
     def variables(self) -> Mapping[str, str]:

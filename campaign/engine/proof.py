@@ -33,6 +33,11 @@ class ServiceProof:
     files: Mapping[str, str | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The main process, told from a later one with its pid."""
+        return self.pid, self.start_ticks
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -82,6 +87,7 @@ def _service(
     if not state.running or state.pid is None:
         return ServiceProof(
             service.name, 0, 0, 0.0, (), Effect.NOT_EFFECTIVE,
+            files=dict(_files(boot, service, host, None)),
             reasons=(f"{service.name} is not running",),
         )  # fmt: skip
     environs = host.environ([one.pid for one in state.processes], [*wanted, *record], key)
@@ -182,7 +188,9 @@ def _under_readable(
     return False
 
 
-def _files(boot: Boot, service: Service, host: Host, pid: int) -> Iterator[tuple[str, str | None]]:
+def _files(
+    boot: Boot, service: Service, host: Host, pid: int | None
+) -> Iterator[tuple[str, str | None]]:
     """The hashes of the boot's files as the service's main process sees them."""
     for edit in boot.edits:
         if edit.host != service.host:
@@ -204,19 +212,12 @@ def _hashes(boot: Boot, service: Service, found: Mapping[str, str | None]) -> It
 
 
 def changes(start: Proof, end: Proof) -> tuple[str, ...]:
-    """What no longer holds at the end of a boot, one sentence each; empty where all does."""
-    before = {one.service: one for one in start.services}
-    found: list[str] = []
-    for after in end.services:
-        was = before.get(after.service)
-        if was is None:
-            continue
-        if (was.pid, was.start_ticks) != (after.pid, after.start_ticks):
-            now = f"pid {after.pid}" if after.pid else "not running"
-            found.append(
-                f"{after.service} did not live through the measures: pid {was.pid}, now {now}"
-            )
-        if was.files != after.files:
-            changed = [path for path, sha in after.files.items() if was.files.get(path) != sha]
-            found.append(f"changed during the measures: {', '.join(changed)}")
-    return tuple(found)
+    """The files that are not at the end of a boot what they were; empty where all are."""
+    before = {one.service: one.files for one in start.services}
+    found = [
+        path
+        for after in end.services
+        for path, sha in after.files.items()
+        if before.get(after.service, {}).get(path, sha) != sha
+    ]
+    return (f"changed during the measures: {', '.join(dict.fromkeys(found))}",) if found else ()

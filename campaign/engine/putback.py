@@ -4,11 +4,13 @@ The host's journal is the truth: what it does not list was not changed, whatever
 """
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from campaign.engine import cycle
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.session import Hosts
+from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.files import Journal
 from playbooks.hosts.host import Host
@@ -16,7 +18,7 @@ from playbooks.plan import with_groups
 from playbooks.services.process import from_specs
 from playbooks.system import Service
 
-REDIALS = 3
+DIALS = 3
 
 
 @dataclass(frozen=True)
@@ -32,58 +34,91 @@ class Restored:
         return bool(self.remaining)
 
 
-def put_back(hosts: Hosts) -> Restored:
+@dataclass
+class _Way:
+    """What was done on one host so far, by however many agents."""
+
+    paths: list[str] = field(default_factory=list)
+    cycles: list[Lived] = field(default_factory=list)
+    remaining: list[str] = field(default_factory=list)
+
+
+def put_back(hosts: Hosts, tell: Callable[[str], None] = lambda _: None) -> Restored:
     """Puts every host back and restarts what ran a change. Never raises for a host's failure:
 
     what could not be done is in `remaining`, as instructions. A second call finds nothing to do.
+    `tell` is told what is under way.
     """
-    paths: list[str] = []
-    cycles: list[Lived] = []
-    remaining: list[str] = []
-    for name in hosts.names():
-        try:
-            one = _host(name, hosts)
-        except HostError as error:
-            remaining.append(f"host {name}: {error}; run 'campaign recover' when it answers")
-            continue
-        paths += one.paths
-        cycles += one.cycles
-        remaining += one.remaining
-    return Restored(tuple(paths), tuple(cycles), tuple(remaining))
+    ways = [_host(name, hosts, tell) for name in hosts.names()]
+    return Restored(
+        tuple(path for way in ways for path in way.paths),
+        tuple(lived for way in ways for lived in way.cycles),
+        tuple(text for way in ways for text in way.remaining),
+    )
 
 
-def _host(name: str, hosts: Hosts) -> Restored:
+def _host(name: str, hosts: Hosts, tell: Callable[[str], None]) -> _Way:
     """Puts one host back, dialling again where its agent was lost."""
-    for attempt in range(REDIALS):
+    way = _Way()
+    for attempt in range(DIALS):
         try:
-            return _put_back(name, hosts[name] if attempt == 0 else hosts.again(name), hosts)
-        except HostLost:
-            if attempt == REDIALS - 1:
-                raise
+            host = hosts[name] if attempt == 0 else hosts.again(name)
+            way.remaining = _put_back(name, host, hosts, way, tell)
+            return way
+        except HostLost as error:
+            way.remaining = [_unanswered(name, error)]
             time.sleep(0.1)
-    raise AssertionError("unreachable")
+        except (HostError, CampaignError) as error:
+            way.remaining = [_unanswered(name, error)]
+            return way
+    return way
 
 
-def _put_back(name: str, host: Host, hosts: Hosts) -> Restored:
+def _unanswered(name: str, error: Exception) -> str:
+    return f"host {name}: {error}; run 'campaign recover' when it answers"
+
+
+def _put_back(
+    name: str, host: Host, hosts: Hosts, way: _Way, tell: Callable[[str], None]
+) -> list[str]:
+    """What is left to do on the host."""
+    tell(f"restoring the files of host {name}")
     result = host.put_back()
+    way.paths += result.restored
     remaining = [f"{name}: {one.instructions}" for one in result.conflicts]
     services = tuple(replace(one, host=name) for one in _to_restart(host))
-    if not services:
-        if not remaining:
-            host.settle()
-        return Restored(result.restored, (), tuple(remaining))
-    try:
-        lived = cycle.restart(services, hosts, None)
-    except CycleFailed as error:
-        names = ", ".join(one.name for one in services)
-        remaining.append(
-            f"{name}: the files are as they were, but {names} did not become healthy: {error}. "
-            "See to that, then campaign recover"
-        )
-        return Restored(result.restored, (error.cycle,), tuple(remaining))
+    if services:
+        tell(f"restarting {_names(services)}: {_limit(services)}")
+        remaining += _restart(name, services, hosts, way)
     if not remaining:
         host.settle()
-    return Restored(result.restored, (lived,), tuple(remaining))
+    return remaining
+
+
+def _restart(name: str, services: Sequence[Service], hosts: Hosts, way: _Way) -> list[str]:
+    lived = cycle.begin(services, hosts)
+    way.cycles.append(lived)
+    try:
+        cycle.live(lived, services, hosts, None)
+    except CycleFailed as error:
+        return [
+            f"{name}: the files are as they were, but {_names(services)} did not become healthy: "
+            f"{error}. See to that, then campaign recover"
+        ]
+    return []
+
+
+def _names(services: Sequence[Service]) -> str:
+    return ", ".join(one.name for one in services)
+
+
+def _limit(services: Sequence[Service]) -> str:
+    """How long a restart may take at most, in words."""
+    seconds = sum(
+        one.stop_timeout_s + max((check.timeout_s for check in one.health), default=0.0)
+        for one in services
+    )
+    return f"at most {seconds:.0f} s"
 
 
 def _to_restart(host: Host) -> tuple[Service, ...]:

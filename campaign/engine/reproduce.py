@@ -2,15 +2,17 @@
 
 import json
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from campaign.engine import survival
 from campaign.engine.artifacts import ArtifactFile
 from campaign.engine.events import Note, TrialsSeen
 from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.session import Session
 from campaign.ledger import records
-from hypotheses.observation import Counts, Trial, count
+from hypotheses.observation import Counts, Result, Trial, count
 from playbooks.hosts.processes import Exit
 from playbooks.parsers import make
 from playbooks.parsers.parser import ExitInfo, ParseError, unfinished
@@ -51,27 +53,52 @@ class _Reproduction:
         self._parser = make(reproducer.parse)
         self._id = session.recorder.new_id()
         self._stored = 0
-        self._pending: list[Trial] = []
+        self._pending: list[tuple[Trial, float]] = []
         self._flushed_at = time.monotonic()
         self._counts = Counts()
+        self._ended: Exit | None = None
+        self._invalid: str | None = "the reproducer did not end"
         self._artifact = ArtifactFile(session, place.run, step_id, "output.log")
 
     def run(self) -> str:
         self._session.recorder.add(self._record(self._session.clock()))
         self._seen.observations.append(self._id)
-        ended: Exit | None = None
-        invalid: str | None = "the reproducer did not end"
         try:
-            ended = self._spawn()
-            invalid = self._finish(ended)
-        except ParseError as error:
-            invalid = str(error)
+            self._invalid = self._with_deaths(self._followed())
         finally:
-            self._close(ended, invalid)
+            self._close()
         self._session.stop.check()
-        if invalid is not None:
-            raise StepFailed(f"reproducer {self._reproducer.name!r}: {invalid}")
-        return self._said(ended)
+        if self._invalid is not None:
+            raise StepFailed(f"reproducer {self._reproducer.name!r}: {self._invalid}")
+        return self._said()
+
+    def _followed(self) -> str | None:
+        """Why the observation is not valid, once the reproducer has ended; None where it is."""
+        try:
+            self._ended = self._spawn()
+            return self._finish(self._ended)
+        except ParseError as error:
+            return str(error)
+
+    def _with_deaths(self, invalid: str | None) -> str | None:
+        """A death counts as a failing trial where it is the symptom; else it explains a failure."""
+        died = survival.deaths(self._session, self._place.proof)
+        if not died or (self._ended is not None and self._ended.stopped):
+            return invalid
+        told = "; ".join(one.told(self._arrivals()) for one in died)
+        if self._reproducer.crash_is == "invalid":
+            return f"{told}; {invalid}" if invalid else None
+        self._seen.crashed.update(one.service for one in died)
+        self._session.emit(Note(f"{told}: counted as a failing trial", warn=True))
+        self._pend([Trial("crash", Result.FAIL)])
+        return None
+
+    def _arrivals(self) -> list[float]:
+        return [*self._seen.arrivals, *(at for _, at in self._pending)]
+
+    def _pend(self, trials: Iterable[Trial]) -> None:
+        now = self._session.clock()
+        self._pending.extend((trial, now) for trial in trials)
 
     def _spawn(self) -> Exit:
         command = [self._render(word) for word in self._reproducer.command]
@@ -83,6 +110,7 @@ class _Reproduction:
             timeout_s=self._timeout,
             sink=self._take,
             stop=self._session.stop.event,
+            idle=self._flush_if_due,
         )
 
     def _render(self, text: str) -> str:
@@ -92,9 +120,12 @@ class _Reproduction:
         """Output as it comes; a ParseError here ends the reproducer at once."""
         self._artifact.write(chunk)
         if stream == "stdout":
-            self._pending.extend(self._parser.feed(chunk))
+            self._pend(self._parser.feed(chunk))
         else:
             self._parser.feed_stderr(chunk)
+        self._flush_if_due()
+
+    def _flush_if_due(self) -> None:
         if len(self._pending) >= BATCH or time.monotonic() - self._flushed_at > BATCH_S:
             self._flush()
 
@@ -103,16 +134,17 @@ class _Reproduction:
         if not self._pending:
             return
         batch, self._pending = self._pending, []
-        now = self._session.clock()
         self._session.recorder.add_all(
-            [self._trial(self._stored + index, trial, now) for index, trial in enumerate(batch)]
+            [self._trial(self._stored + index, *one) for index, one in enumerate(batch)]
         )
+        trials = [trial for trial, _ in batch]
         self._stored += len(batch)
-        self._seen.trials.extend(batch)
-        self._counts += count(batch)
+        self._seen.trials.extend(trials)
+        self._seen.arrivals.extend(at for _, at in batch)
+        self._counts += count(trials)
         self._session.emit(TrialsSeen(self._counts))
 
-    def _trial(self, position: int, trial: Trial, now: float) -> records.Trial:
+    def _trial(self, position: int, trial: Trial, at: float) -> records.Trial:
         return records.Trial(
             self._id,
             position,
@@ -121,42 +153,42 @@ class _Reproduction:
             trial.ident,
             " ".join(trial.keys),
             trial.seconds,
-            now,
+            at,
         )
 
     def _finish(self, ended: Exit) -> str | None:
         """Reads the rest and returns why the observation is not valid; None where it is."""
         info = ExitInfo(ended.code, ended.signal, ended.timed_out, ended.stopped)
         parsed = self._parser.finish(info, self._planned())
-        self._pending.extend(parsed.trials)
+        self._pend(parsed.trials)
         for warning in parsed.warnings:
             self._session.emit(Note(f"{self._reproducer.name}: {warning}", warn=True))
         if ended.stopped:
             return "aborted before its end"
         if ended.timed_out:
-            self._pending.extend(self._cut_short())
+            self._pend(self._cut_short())
         return None
 
-    def _close(self, ended: Exit | None, invalid: str | None) -> None:
+    def _close(self) -> None:
         self._flush()
         self._artifact.close()
         self._session.recorder.update(
             records.Observation,
             self._id,
             ended_at=self._session.clock(),
-            exit_code=ended.code if ended else None,
-            stop_reason=_why_it_ended(ended),
-            invalid=invalid,
+            exit_code=self._ended.code if self._ended else None,
+            stop_reason=_why_it_ended(self._ended),
+            invalid=self._invalid,
             tail=self._artifact.tail,
         )
 
-    def _said(self, ended: Exit | None) -> str:
+    def _said(self) -> str:
         from hypotheses.rates import rate_text
 
         text = f"failed {rate_text(self._counts)}"
         if self._counts.censored:
             text += f", {self._counts.censored} censored"
-        if ended is not None and ended.timed_out:
+        if self._ended is not None and self._ended.timed_out:
             text += f"; timed out after {self._timeout:g} s"
         return text
 

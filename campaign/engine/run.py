@@ -19,7 +19,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.owner import current_owner
 from hypotheses.verdict import Verdict
-from playbooks.hosts.connection import HostLost
+from playbooks.hosts.connection import HostError, HostLost
 from playbooks.plan import Boot, Plan
 from playbooks.playbook import Playbook
 
@@ -80,7 +80,7 @@ class _Walk:
         except Stopped:
             code = self._session.stop.exit or Exit.INTERRUPTED
             self._fail("aborted", "asked to stop")
-        except (StepFailed, HostLost) as error:
+        except (StepFailed, HostError, HostLost) as error:
             code = Exit.STEP_FAILED
             self._fail("failed", str(error))
         except CampaignError as error:
@@ -91,6 +91,8 @@ class _Walk:
             self._way_back()
             raise
         restored = self._way_back()
+        if code is Exit.COMPLETED:
+            code = self._session.stop.exit or code
         return self._outcome(Exit.DIRTY if restored.dirty else code, restored)
 
     def _walk(self) -> None:
@@ -165,23 +167,31 @@ class _Walk:
 
     def _way_back(self) -> Restored:
         """Puts everything back. The ledger is told as far as it can be; the hosts come first."""
-        self._session.stop.putting_back()
         self._session.emit(
             BootStarted(len(self._plan.boots), len(self._plan.boots), "put back", None)
         )
         started = self._session.clock()
-        try:
-            restored = put_back(self._session.hosts)
-        except Abandoned:
-            restored = Restored(
-                remaining=("putting back was abandoned; run 'campaign recover' to finish it",)
-            )
+        restored = self._put_back()
         self._tell(restored)
         try:
             self._book(restored, started)
         except CampaignError as error:
-            self._error = f"{self._error}; {error}" if self._error else str(error)
+            if str(error) not in self._error:
+                self._error = f"{self._error}; {error}" if self._error else str(error)
         return restored
+
+    def _put_back(self) -> Restored:
+        stop = self._session.stop
+        try:
+            with stop.putting_back():
+                return put_back(self._session.hosts, stop.say)
+        except Abandoned:
+            return Restored(
+                remaining=(
+                    f"putting back was abandoned while {stop.doing}; "
+                    "run 'campaign recover' to finish it",
+                )
+            )
 
     def _tell(self, restored: Restored) -> None:
         count = len(restored.paths)

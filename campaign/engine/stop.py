@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from campaign.errors import Exit
@@ -26,32 +26,44 @@ class Abandoned(BaseException):
 class Stop:
     """The first request stops the run, which puts back; one more is refused; a third abandons.
 
-    `refuse` is called with the number of the request while putting back. Requests may come from
-    signal handlers or from other threads.
+    `refuse` is called at a refused request; `doing` then says what is under way. Requests may
+    come from signal handlers or from other threads.
     """
 
     def __init__(self, refuse: Callable[[], None] = lambda: None) -> None:
         self.event = threading.Event()
         self.exit: Exit | None = None
         self.refuse = refuse
+        self.doing = "ending what runs"
         self._putting_back = False
         self._insisted = 0
 
     def request(self, exit_code: Exit = Exit.INTERRUPTED) -> None:
         """Asks to stop. Raises Abandoned in the calling thread at the third request."""
-        if not self.event.is_set() and not self._putting_back:
-            self.exit = exit_code
+        first = self.exit is None
+        self.exit = self.exit or exit_code
+        if first and not self._putting_back:
             self.event.set()
             return
         self._insisted += 1
         if self._insisted == 1:
-            self.refuse()
+            with suppress(RuntimeError):  # the signal came while another line was being written
+                self.refuse()
         elif self._putting_back:
             raise Abandoned
 
-    def putting_back(self) -> None:
-        """From here on requests are refused, and the one after abandons."""
+    @contextmanager
+    def putting_back(self) -> Iterator[None]:
+        """Inside, requests are refused, and the one after abandons."""
         self._putting_back = True
+        try:
+            yield
+        finally:
+            self._putting_back = False
+
+    def say(self, doing: str) -> None:
+        """What a refused request is to be told."""
+        self.doing = doing
 
     def check(self) -> None:
         """Errors: Stopped, where a stop was requested."""

@@ -82,7 +82,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
     """
     _check_file(path, may_be_missing=False)
     with complaints(path):
-        connection = _connect(path, "ro")
+        connection = _connect(path, "ro&immutable=1" if _is_at_rest(path) else "ro")
         try:
             connection.row_factory = sqlite3.Row
             _check_version(path, connection)
@@ -113,6 +113,11 @@ def open_writer(path: Path, *, create: bool) -> "Database":
             database.close()
             raise
         return database
+
+
+def _is_at_rest(path: Path) -> bool:
+    """Whether SQLite could not make the files that reading takes, and nobody is writing."""
+    return not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

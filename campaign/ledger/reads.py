@@ -25,6 +25,11 @@ class Ledger(CostReads, EvidenceReads):
         rows = self._records(records.CampaignRecord, "SELECT * FROM campaign")
         return rows[0] if rows else None
 
+    def currency(self) -> str:
+        """The currency of all money in this ledger; empty where no rates were given."""
+        campaign = self.campaign()
+        return campaign.currency if campaign else ""
+
     def hypotheses(self) -> tuple[Hypothesis, ...]:
         """All hypotheses, in the order they were added."""
         return tuple(

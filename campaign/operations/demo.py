@@ -31,11 +31,12 @@ def write(folder: Path, *, fresh: bool) -> Workspace:
     CampaignError (USAGE) where something else is there.
     """
     if folder.exists() and any(folder.iterdir()):
-        if not fresh or not _is_demo(folder):
+        is_demo = _is_demo(folder)
+        if not fresh or not is_demo:
             raise CampaignError(
                 Exit.USAGE,
                 f"{folder} is there already and not empty",
-                "name another folder" if fresh else "name another one, or add --fresh",
+                "name another folder, or add --fresh" if is_demo else "name another folder",
             )
         _remove(Workspace(folder))
     with as_file(files("campaign").joinpath("demo", "workspace")) as source:

@@ -1,6 +1,6 @@
 """hypothesis add, list, show, set, note, import, export."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,16 +9,18 @@ from campaign.ledger import records
 from campaign.ledger.costs import HypothesisCosts
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
+from campaign.operations.meant import meant
 from campaign.workspace import Workspace
 from hypotheses.hypothesis import Hypothesis, Standing
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A hypothesis with what its runs found and cost."""
+    """A hypothesis with what its runs found and cost, money in `currency`."""
 
     hypothesis: Hypothesis
     costs: HypothesisCosts
+    currency: str
 
 
 @dataclass(frozen=True)
@@ -34,37 +36,45 @@ def listed(workspace: Workspace) -> tuple[Listed, ...]:
     """All hypotheses in the order they were added. Errors: CampaignError."""
     with Ledger.open(workspace.ledger) as ledger:
         costs = {one.hypothesis: one for one in ledger.hypothesis_costs()}
-        return tuple(Listed(one, costs[one.slug]) for one in ledger.hypotheses())
+        currency = ledger.currency()
+        return tuple(Listed(one, costs[one.slug], currency) for one in ledger.hypotheses())
 
 
 def shown(workspace: Workspace, slug: str) -> Shown:
     """One hypothesis whole. Errors: CampaignError (USAGE where there is none of that slug)."""
-    one = next((one for one in listed(workspace) if one.hypothesis.slug == slug), None)
-    if one is None:
-        raise CampaignError(
-            Exit.USAGE, f"there is no hypothesis {slug}", "see campaign hypothesis list"
-        )
+    found = {one.hypothesis.slug: one for one in listed(workspace)}
+    _check_known(slug, found)
+    one = found[slug]
     with Ledger.open(workspace.ledger) as ledger:
         return Shown(one, ledger.events(slug), tuple(reversed(ledger.runs(hypothesis=slug))))
 
 
 def add(workspace: Workspace, hypothesis: Hypothesis) -> None:
     """Adds a hypothesis. Errors: CampaignError (USAGE where the slug is taken or none)."""
+    if not hypothesis.claim.strip():
+        raise CampaignError(Exit.USAGE, "a hypothesis needs a claim", "give one with --claim")
     _check_prior(hypothesis)
     with Recorder.open(workspace.ledger, create=True) as recorder:
         recorder.add_hypothesis(hypothesis)
 
 
 def set_standing(workspace: Workspace, slug: str, standing: Standing, reason: str) -> None:
-    """Overrules the standing of a hypothesis, with a reason that is kept and shown."""
+    """Overrules the standing of a hypothesis, with a reason that is kept and shown.
+
+    Errors: CampaignError.
+    """
     if not reason.strip():
         raise CampaignError(Exit.USAGE, "a standing needs a reason", "give one with --reason")
+    _check_known(slug, _slugs(workspace))
     with Recorder.open(workspace.ledger, create=False) as recorder:
         recorder.set_standing(slug, standing, reason, by="operator")
 
 
 def note(workspace: Workspace, slug: str, text: str) -> None:
-    """Adds a note to the history of a hypothesis."""
+    """Adds a note to the history of a hypothesis. Errors: CampaignError."""
+    if not text.strip():
+        raise CampaignError(Exit.USAGE, "a note without text says nothing", "give it a text")
+    _check_known(slug, _slugs(workspace))
     with Recorder.open(workspace.ledger, create=False) as recorder:
         recorder.note(slug, text)
 
@@ -117,6 +127,19 @@ def export(workspace: Workspace) -> str:
 
     with Ledger.open(workspace.ledger) as ledger:
         return dump_hypotheses(ledger.hypotheses())
+
+
+def _slugs(workspace: Workspace) -> tuple[str, ...]:
+    with Ledger.open(workspace.ledger) as ledger:
+        return tuple(one.slug for one in ledger.hypotheses())
+
+
+def _check_known(slug: str, known: Collection[str]) -> None:
+    """Errors: CampaignError (USAGE) with what may have been meant."""
+    if slug not in known:
+        raise CampaignError(
+            Exit.USAGE, f"there is no hypothesis {slug!r}", meant(slug, known, "hypothesis list")
+        )
 
 
 def _check_prior(hypothesis: Hypothesis) -> None:

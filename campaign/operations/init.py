@@ -1,32 +1,58 @@
 """init: a new workspace, with files that are valid as they stand and say what to change."""
 
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 from campaign.errors import CampaignError, Exit
+from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.workspace import Workspace
 
+_FILES = {
+    "campaign.yaml": "campaign.yaml",
+    "playbooks/baseline.yaml": "playbooks/baseline.yaml",
+    "patches/README": "patches/README",
+    "gitignore": ".gitignore",
+}
+
 
 def init(folder: Path) -> tuple[Path, ...]:
-    """Writes a workspace into `folder` and returns the files written.
+    """Makes `folder` a workspace and returns the files written; none is overwritten.
 
-    Errors: CampaignError (USAGE) where one is there already; nothing is overwritten.
+    Where campaign.yaml is there, only the ledger is made, or brought up to date. Errors: LoadError;
+    CampaignError (USAGE) where nothing is left to do, or the folder cannot be written.
     """
-    if (folder / "campaign.yaml").exists():
+    workspace = Workspace(folder)
+    try:
+        written = () if workspace.config.exists() else tuple(_write(folder))
+    except OSError as error:
         raise CampaignError(
-            Exit.USAGE, f"{folder / 'campaign.yaml'} is there already", "nothing was changed"
+            Exit.USAGE, f"cannot write {error.filename or folder}: {error.strerror}"
+        ) from error
+    if not written and _is_readable(workspace.ledger):
+        raise CampaignError(
+            Exit.USAGE, f"{workspace.config} is there already", "nothing was changed"
         )
-    template = files("campaign").joinpath("operations", "template")
-    written = []
-    for name in ("campaign.yaml", "playbooks/baseline.yaml", "patches/README", "gitignore"):
-        target = folder / (".gitignore" if name == "gitignore" else name)
-        if target.exists():
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(template.joinpath(name).read_bytes())
-        written.append(target)
-    system = Workspace(folder).load_system()
-    with Recorder.open(Workspace(folder).ledger, create=True) as recorder:
+    system = workspace.load_system()
+    with Recorder.open(workspace.ledger, create=True) as recorder:
         recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
-    return (*written, Workspace(folder).ledger)
+    return (*written, workspace.ledger)
+
+
+def _write(folder: Path) -> Iterator[Path]:
+    template = files("campaign").joinpath("operations", "template")
+    for name, place in _FILES.items():
+        target = folder / place
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(template.joinpath(name).read_bytes())
+            yield target
+
+
+def _is_readable(ledger: Path) -> bool:
+    try:
+        Ledger.open(ledger).close()
+    except CampaignError:
+        return False
+    return True

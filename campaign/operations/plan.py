@@ -41,17 +41,24 @@ class Planned:
     without_undo: tuple[str, ...]
 
 
-def load(workspace: Workspace, request: Request) -> tuple[System, tuple[Playbook, ...]]:
-    """Loads and checks the files. Errors: LoadError, CampaignError."""
+def check(workspace: Workspace, request: Request) -> tuple[System, tuple[Playbook, ...]]:
+    """Loads and checks the files; hypotheses only where there is a ledger to know them.
+
+    Errors: LoadError, CampaignError.
+    """
     system = workspace.load_system()
-    slugs = _slugs(workspace)
+    slugs = _slugs(workspace) if workspace.ledger.exists() else None
     return system, workspace.load_playbooks(request.playbooks, system, slugs, request.variables)
 
 
-def _slugs(workspace: Workspace) -> tuple[str, ...] | None:
-    """The hypotheses of the ledger; None (not to be checked) where there is no ledger yet."""
-    if not workspace.ledger.exists():
-        return None
+def load(workspace: Workspace, request: Request) -> tuple[System, tuple[Playbook, ...]]:
+    """As `check`, for a run: its hypotheses must be there. Errors: LoadError, CampaignError."""
+    system = workspace.load_system()
+    slugs = _slugs(workspace) if workspace.ledger.exists() else ()
+    return system, workspace.load_playbooks(request.playbooks, system, slugs, request.variables)
+
+
+def _slugs(workspace: Workspace) -> tuple[str, ...]:
     with Ledger.open(workspace.ledger) as ledger:
         return tuple(one.slug for one in ledger.hypotheses())
 

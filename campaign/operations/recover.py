@@ -1,12 +1,14 @@
 """recover: puts back what an interrupted run left, from the hosts' own journals."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from campaign.engine.booking import Books
 from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Hosts
-from campaign.errors import CampaignError
+from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.operations.plan import open_hosts
@@ -17,11 +19,16 @@ from playbooks.system import Cost
 
 @dataclass(frozen=True)
 class Recovered:
-    """What was put back, and the runs that were closed by it."""
+    """What was put back, the runs that were closed by it, and what was kept as it is now.
+
+    `unrecorded` says why the ledger could not be told; no run is closed then.
+    """
 
     restored: Restored
-    runs: tuple[str, ...]
+    runs: tuple[str, ...] = ()
     note: str = ""
+    accepted: tuple[str, ...] = ()
+    unrecorded: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,23 +40,54 @@ class _Reach:
     note: str = ""
 
 
-def recover(workspace: Workspace) -> Recovered:
+def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
     """Puts every host back and closes the runs that nobody is running any more.
 
-    Works from the hosts' journals: an empty ledger or a broken campaign.yaml does not stop it.
-    A second call finds nothing to do. Errors: CampaignError.
+    `accepted` are paths, and ids of commands, that stay as they are now. Works from the hosts'
+    journals: an unusable ledger or a broken campaign.yaml does not stop it. A second call finds
+    nothing to do. Errors: CampaignError (USAGE where nothing is outstanding at an accepted path).
     """
     reach = _reach(workspace)
     started = time.time()
     with reach.hosts as hosts:
         for name in hosts.names():
             hosts[name]
+        kept = _accept(hosts, accepted)
         restored = put_back(hosts)
+    done = Recovered(restored, note=reach.note, accepted=kept)
     if not workspace.ledger.exists():
-        return Recovered(restored, (), reach.note)
-    with Recorder.open(workspace.ledger, create=False) as recorder:
-        runs = _close(Books(recorder, reach.cost), restored, started)
-    return Recovered(restored, runs, reach.note)
+        return done
+    try:
+        with Recorder.open(workspace.ledger, create=False) as recorder:
+            return replace(done, runs=_close(Books(recorder, reach.cost), restored, started))
+    except CampaignError as error:
+        return replace(done, unrecorded=str(error))
+
+
+def _accept(hosts: Hosts, accepted: Sequence[str]) -> tuple[str, ...]:
+    """Lets go of each of `accepted`, on whichever host it is outstanding; all of them, or none."""
+    left = dict(_outstanding(hosts))
+    chosen = tuple(dict.fromkeys(_as_outstanding(name, left) for name in accepted))
+    for name in chosen:
+        hosts[left[name]].forget(name)
+    return chosen
+
+
+def _as_outstanding(name: str, left: Collection[str]) -> str:
+    """The one of `left` that `name` is, as it stands or as a path from here."""
+    for one in (name, str(Path(name).absolute()), str(Path(name).resolve())):
+        if one in left:
+            return one
+    there = f"outstanding are: {', '.join(left)}" if left else "nothing is, anywhere"
+    raise CampaignError(Exit.USAGE, f"nothing is outstanding at {name}", there)
+
+
+def _outstanding(hosts: Hosts) -> Iterator[tuple[str, str]]:
+    """Each path and command id that is outstanding, with its host."""
+    for host in hosts.names():
+        journal = hosts[host].journal()
+        yield from ((entry.path, host) for entry in journal.entries)
+        yield from ((command.id, host) for command in journal.commands)
 
 
 def _reach(workspace: Workspace) -> _Reach:

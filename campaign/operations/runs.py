@@ -1,26 +1,31 @@
 """runs list, show, log, retract."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.engine.events import StandingMoved
+from campaign.engine.standing import judge_anew
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.costs import RunCosts
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
+from campaign.operations.meant import meant
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A run with its hypotheses, counts, verdicts and what it cost."""
+    """A run with its hypotheses, counts, verdicts and what it cost, money in `currency`."""
 
     run: records.Run
     hypotheses: tuple[str, ...]
     counts: Counts
     verdicts: tuple[records.Verdict, ...]
     costs: RunCosts
+    currency: str
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,25 @@ def listed(
     hypothesis: str | None = None,
     status: str | None = None,
 ) -> tuple[Listed, ...]:
-    """The runs, newest first. Errors: CampaignError."""
+    """The runs by all that is given, newest first.
+
+    Errors: CampaignError (USAGE for a playbook or a hypothesis that there is not).
+    """
     with Ledger.open(workspace.ledger) as ledger:
+        if hypothesis is not None:
+            slugs = {one.slug for one in ledger.hypotheses()}
+            _check_known("hypothesis", hypothesis, slugs, "hypothesis list")
+        if playbook is not None:
+            names = {*workspace.playbook_names(), *(run.playbook for run in ledger.runs())}
+            _check_known("playbook", playbook, names, "runs list")
         costs = {one.run: one for one in ledger.run_costs()}
         runs = ledger.runs(limit, playbook, hypothesis, status)
         return tuple(_listed(ledger, run, costs[run.id]) for run in runs)
+
+
+def _check_known(what: str, name: str, known: Collection[str], listing: str) -> None:
+    if name not in known:
+        raise CampaignError(Exit.USAGE, f"there is no {what} {name!r}", meant(name, known, listing))
 
 
 def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
@@ -59,7 +78,14 @@ def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
     counts = sum(
         (one for name, one in ledger.trial_counts(run.id).items() if name in valid), Counts()
     )
-    return Listed(run, ledger.hypotheses_of(run.id), counts, ledger.verdicts(run.id), costs)
+    return Listed(
+        run,
+        ledger.hypotheses_of(run.id),
+        counts,
+        ledger.verdicts(run.id),
+        costs,
+        ledger.currency(),
+    )
 
 
 def shown(workspace: Workspace, fragment: str) -> Shown:
@@ -99,12 +125,35 @@ def log(workspace: Workspace, fragment: str, name: str | None) -> Path:
     return path
 
 
-def retract(workspace: Workspace, fragment: str, reason: str) -> str:
-    """Takes a run's results out of all judging; its costs stay. Returns its id."""
+@dataclass(frozen=True)
+class Retracted:
+    """A run that was retracted, and the hypotheses that stand elsewhere without it.
+
+    `judged` are the later runs whose verdicts may rest on it, where it was a baseline.
+    """
+
+    run: records.Run
+    moved: tuple[StandingMoved, ...]
+    judged: tuple[str, ...]
+
+
+def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
+    """Takes a run's results out of all judging and judges its hypotheses anew; its costs stay.
+
+    Errors: CampaignError.
+    """
     if not reason.strip():
         raise CampaignError(Exit.USAGE, "a retraction needs a reason", "give one with --reason")
     with Ledger.open(workspace.ledger) as ledger:
         run = ledger.run(fragment)
+        hypotheses = ledger.hypotheses_of(run.id)
+        judged = tuple(_judged_since(ledger, run)) if run.kind == "baseline" else ()
     with Recorder.open(workspace.ledger, create=False) as recorder:
         recorder.retract(run.id, reason)
-    return run.id
+        return Retracted(run, judge_anew(recorder, hypotheses), judged)
+
+
+def _judged_since(ledger: Ledger, run: records.Run) -> Iterator[str]:
+    for one in ledger.runs():
+        if one.started_at > run.started_at and not one.retracted and ledger.verdicts(one.id):
+            yield one.id

@@ -7,7 +7,7 @@ then the journal again. At every point the live file is whole, and its hash tell
 import contextlib
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
-from playbooks.agent import durable
+from playbooks.agent import durable, reserve
 from playbooks.agent.directories import make, missing, remove_empty
 from playbooks.agent.files import (
     ABSENT,
@@ -147,6 +147,7 @@ def _carry_out(journal: Journal, moves: List[Move]) -> None:
     try:
         for move in moves:
             _note(journal, move)
+        reserve.hold(journal.state_dir)
         journal.save()
     except VerbError as error:
         before.sweep()

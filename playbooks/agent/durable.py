@@ -3,8 +3,11 @@
 Tests make the process crash at such a call. CAMPAIGN_CRASH in the agent's environment is one of
 
     agent:N          the agent ends itself (SIGKILL) at its N-th durable call
-    operator:N:PID   it ends process PID there, and goes on
-    both:N:PID       it ends PID, then itself
+    operator:N       it ends its operator there, and goes on
+    both:N           it ends its operator, then itself
+
+The operator is the agent's parent, at the other end of a local pipe; `operator:N:PID` and
+`both:N:PID` name another process.
 
 The call itself is not made, but for a write: half its bytes are down by then. Without the
 variable `calls()` still counts, so that a test can learn how many there are. Processes forked
@@ -40,7 +43,7 @@ def arm(text: str) -> None:
         return
     who, at, *rest = text.split(":")
     own = (_plan.pid,) if who in ("agent", "both") else ()
-    other = (int(rest[0]),) if who in ("operator", "both") else ()
+    other = (int(rest[0]) if rest else os.getppid(),) if who in ("operator", "both") else ()
     if not own + other:
         raise ValueError(f"CAMPAIGN_CRASH={text}: expected agent, operator or both")
     _plan.crash_at, _plan.victims = int(at), other + own

@@ -15,7 +15,7 @@ import json
 import os
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
-from playbooks.agent import durable, procfs
+from playbooks.agent import durable, procfs, reserve
 from playbooks.agent.files import State, discard, sha256
 from playbooks.agent.framing import Header
 from playbooks.agent.lock import require
@@ -170,7 +170,9 @@ class Journal:
             raise from_os_error(error, path, "write") from None
 
     def sweep(self) -> None:
-        """Removes bases that nothing needs any more."""
+        """Removes bases that nothing needs any more, and the reserve with the last of them."""
+        if not self.outstanding:
+            reserve.release(self.state_dir)
         folder = os.path.join(self.state_dir, "bases")
         needed = {entry.base.sha256 for entry in self.entries.values()}
         with contextlib.suppress(OSError):

@@ -10,6 +10,7 @@ import signal
 import subprocess
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
+from playbooks.agent import reserve
 from playbooks.agent.directories import make, missing, remove_empty
 from playbooks.agent.files import (
     ABSENT,
@@ -73,6 +74,7 @@ def put_back(session: Session, request: Header, _body: bytes) -> Tuple[Header, b
     journal, outcome = load(session.state_dir), Outcome()
     paths = request["paths"]
     if paths is None:
+        reserve.release(session.state_dir)
         _undo_all(journal, outcome)
     for where, entry in list(journal.entries.items())[::-1]:
         if paths is None or where in paths:

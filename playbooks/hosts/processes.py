@@ -297,12 +297,14 @@ class ProcessVerbs:
         env: Mapping[str, str] | None = None,
         stop: threading.Event | None = None,
         keep_children: bool = False,
+        idle: Callable[[], None] | None = None,
     ) -> Exit:
         """Run a command to its end; `env` is added to the agent's environment.
 
         `sink` gets the output as it comes; while it does not return, the command waits once the
-        pipe is full. Timeout, `stop` and an exception here end the command with all it started;
-        so does its own end, unless `keep_children`. HostError kind: "start-failed".
+        pipe is full. `idle` is called now and then while no output comes. Timeout, `stop` and an
+        exception here end the command with all it started; so does its own end, unless
+        `keep_children`. HostError kind: "start-failed".
         """
         sid = _new_sid()
         with self.connection.subscribe(sid) as stream:
@@ -316,7 +318,7 @@ class ProcessVerbs:
                 keep_children=keep_children,
             )
             try:
-                return _Events(self.connection, stream, stop, "stop_spawn").to_exit(sink)
+                return _Events(self.connection, stream, stop, "stop_spawn", idle).to_exit(sink)
             except (HostError, HostLost):
                 raise
             except BaseException:
@@ -339,9 +341,10 @@ class _Events:
         stream: Subscription,
         stop: threading.Event | None,
         cancel: str,
+        idle: Callable[[], None] | None = None,
     ) -> None:
         self._connection, self._stream = connection, stream
-        self._stop, self._cancel = stop, cancel
+        self._stop, self._cancel, self._idle = stop, cancel, idle
 
     def next(self) -> Frame:
         while True:
@@ -350,6 +353,8 @@ class _Events:
                 self._connection.call(self._cancel, sid=self._stream.sid)
             with contextlib.suppress(queue.Empty):
                 return self._stream.get(timeout=_LOOK_EVERY_S)
+            if self._idle is not None:
+                self._idle()
 
     def to_exit(self, sink: Sink) -> Exit:
         """Follow a spawned command to its end."""

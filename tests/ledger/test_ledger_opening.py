@@ -13,9 +13,9 @@ from ledger_builders import make_run
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import connect
-from campaign.ledger.version import APPLICATION_ID, VERSION
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
+from campaign.ledger.version import APPLICATION_ID, VERSION
 
 _OPENER = """
 import sys, time

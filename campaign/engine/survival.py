@@ -1,0 +1,78 @@
+"""Services that die while a boot is measured: found, told, and put down as due for a restart."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from campaign.engine.proof import Proof, ServiceProof
+from campaign.engine.session import Session
+from playbooks.hosts.connection import HostError
+from playbooks.hosts.host import Host
+from playbooks.hosts.processes import ServiceState
+from playbooks.parsers.parser import signal_name
+from playbooks.services.process import specs_of
+
+LAST_BYTES = 1000
+LAST_LINES = 3
+
+
+@dataclass(frozen=True)
+class Death:
+    """A service whose main process did not live on. `at` is on its host's clock, where known."""
+
+    service: str
+    host: str
+    what: str
+    at: float | None
+    log: tuple[str, ...] = ()
+
+    def told(self, arrivals: Sequence[float]) -> str:
+        """One line, with how many of the trials that arrived at `arrivals` came before it."""
+        text = f"{self.service} did not live through the measures: {self.what}"
+        if self.at is not None:
+            before = sum(at <= self.at for at in arrivals)
+            text += f", {before} trials before that and {len(arrivals) - before} after"
+        return f"{text}; its last log lines: {' | '.join(self.log)}" if self.log else text
+
+
+def deaths(session: Session, proof: Proof) -> tuple[Death, ...]:
+    """The services of `proof` that are not the processes any more that it saw. Errors: HostLost."""
+    return tuple(_deaths(session, proof.services))
+
+
+def _deaths(session: Session, proven: Iterable[ServiceProof]) -> Iterator[Death]:
+    for was in proven:
+        name = session.system.services[was.service].host
+        host = session.hosts[name]
+        state = host.service_state(was.service)
+        if not was.pid or (state.running and (state.pid, state.start_ticks) == was.identity):
+            continue
+        if state.running:
+            what = f"pid {was.pid} became pid {state.pid}"
+            yield Death(was.service, name, what, state.started_at)
+        else:
+            what = f"pid {was.pid} {_how(state)}"
+            yield Death(was.service, name, what, state.ended_at, _last_lines(host, was, state))
+
+
+def _how(state: ServiceState) -> str:
+    if state.exit_signal is not None:
+        return f"was killed by {signal_name(state.exit_signal)}"
+    return "is gone" if state.exit_code is None else f"exited {state.exit_code}"
+
+
+def _last_lines(host: Host, was: ServiceProof, state: ServiceState) -> tuple[str, ...]:
+    """The end of its log; none where that cannot be read."""
+    start = max(state.start_cursor or 0, state.log_cursor - LAST_BYTES)
+    try:
+        text = b"".join(host.service_log(was.service, start)).decode(errors="replace")
+    except HostError:
+        return ()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return tuple(lines[-LAST_LINES:])
+
+
+def note(session: Session, found: Iterable[Death]) -> None:
+    """Has the way back restart them, also where nothing else was changed. Errors: HostLost."""
+    for one in found:
+        specs = specs_of(session.system, one.host)
+        session.hosts[one.host].note_restart([one.service], run=session.batch, specs=specs)

@@ -1,0 +1,24 @@
+"""The toy workspace for every test that runs the whole program."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# The root too: folders of tests that are named as our packages would otherwise pass for them.
+_TESTS = Path(__file__).parent
+sys.path += [str(_TESTS), str(_TESTS.parent)]
+
+import toy as toys  # noqa: E402
+from toy_stop import stop_services  # noqa: E402
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Iterator[toys.Toy]:
+    """A workspace of its own, whose services are stopped at the end whatever the test did."""
+    made = toys.make(tmp_path / "toy")
+    try:
+        yield made
+    finally:
+        stop_services(made)

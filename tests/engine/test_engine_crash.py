@@ -1,0 +1,131 @@
+"""Crash enumeration end to end: killed at any durable call, `campaign recover` restores all."""
+
+import os
+import random
+import signal
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+
+import pytest
+from engine_stage import Stage, staged
+
+ALL = bool(os.environ.get("CAMPAIGN_CRASH_ALL"))
+CHUNKS = 4
+LIMIT = 256
+"""More durable calls than any run of the playbook makes."""
+
+PLAYBOOK = """
+name: both
+kind: fix
+question: Does it fail with the rule corrected, in safe mode?
+steps:
+  - name: correct the rule
+    patch: {root: src, diff: patches/fix.diff}
+  - name: switch safe mode on
+    env: {services: [app], set: {MODE: safe}}
+  - restart: {services: [app]}
+  - reproduce: {use: trials, vars: {trials: 1}}
+"""
+
+QUICK_SERVICE = """
+import os, signal, socket, sys
+import rule
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+server = socket.create_server(("127.0.0.1", int(os.environ["PORT"])))
+while True:
+    connection = server.accept()[0]
+    asked = connection.recv(4096).split(b" ")[1:2]
+    answer = os.environ["MODE"] if asked == [b"/env"] else f"bug {rule.BUG}"
+    connection.sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\n" + answer.encode())
+    connection.close()
+"""
+
+QUICK_REPRODUCER = 'print(\'{"outcome": "good", "key": 1}\')'
+
+
+class Crashing:
+    """A stage that is crashed over and over, and must always come back to what it was."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        stage.toy.playbook("both", PLAYBOOK)
+        for path, text in (("src/app.py", QUICK_SERVICE), ("repro.py", QUICK_REPRODUCER)):
+            (stage.root / path).write_text(text, encoding="utf-8")
+        stage.up()
+
+    @cached_property
+    def calls(self) -> int:
+        """How many durable calls a run takes its agent: one more kills nobody."""
+        return bisect_left(range(1, LIMIT), True, key=self._survives)
+
+    def _survives(self, call: int) -> bool:
+        ended = self.stage.run("run", "both", "-y", CAMPAIGN_CRASH=f"operator:{call}")
+        self.check(f"operator:{call}")
+        return ended.code == 0
+
+    def check(self, when: str) -> None:
+        """Recovers, and finds everything as it was before anything ran."""
+        recovered = self.stage.run("recover")
+        assert recovered.code == 0, (when, recovered.out, recovered.err)
+        self.stage.check_untouched(when)
+        self.stage.check_recovered(when)
+
+    def is_interrupted(self) -> bool:
+        """Whether the listing says so of the newest run."""
+        return "interrupted" in self.stage.run("runs", "list").out.splitlines()[1]
+
+
+@pytest.fixture(scope="module")
+def crashing() -> Iterator[Crashing]:
+    with staged("crash-") as stage:
+        yield Crashing(stage)
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_the_agent_dies_at_every_call(crashing: Crashing, chunk: int) -> None:
+    """The run itself goes on with a fresh agent, which dies at the same call of its own.
+
+    Where that is later than it needs to put back, the run leaves nothing to recover.
+    """
+    for call in range(1 + chunk, crashing.calls + 2, CHUNKS):
+        when = f"agent:{call}"
+        ended = crashing.stage.run("run", "both", "-y", CAMPAIGN_CRASH=when)
+        assert ended.code in (0, 3, 4, 5), (when, ended.code, ended.err)
+        if ended.code in (0, 3):
+            crashing.stage.check_untouched(when)
+            crashing.stage.check_recovered(when)
+        else:
+            assert ended.code == 4 or "recover" in ended.err, when
+            crashing.check(when)
+        assert call <= crashing.calls or ended.code == 0, when
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("victims", ["operator", "both"])
+def test_the_operator_dies_at_any_call(crashing: Crashing, victims: str, chunk: int) -> None:
+    stride = 1 if ALL else 5
+    for call in range(1 + chunk * stride, crashing.calls + 1, CHUNKS * stride):
+        when = f"{victims}:{call}"
+        ended = crashing.stage.run("run", "both", "-y", CAMPAIGN_CRASH=when)
+        assert ended.code == -signal.SIGKILL, (when, ended.code, ended.err)
+        if "[1/" in ended.err:
+            assert crashing.is_interrupted(), when
+        crashing.check(when)
+
+
+MOMENTS = ("[1/2]", "  1  ", "  3  ", "  4  ", "[2/2]", "restored 2 files")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_killed_at_a_random_moment(crashing: Crashing, seed: int) -> None:
+    chance = random.Random(seed)
+    moment, delay = chance.choice(MOMENTS), chance.random() * 0.3
+    running = crashing.stage.start("run", "both", "-y")
+    running.until(moment)
+    running.process.join(delay)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    if running.code != 0:
+        assert crashing.is_interrupted()
+    crashing.check(f"{moment} and {delay:.3f} s")
