@@ -44,6 +44,7 @@ from playbooks.system import (
     ProcessSpec,
     Reproducer,
     Service,
+    Ssh,
     System,
     TcpProbe,
 )
@@ -60,7 +61,7 @@ def system(
         campaign=shape.campaign,
         symptom=shape.symptom,
         root=root,
-        hosts={name: Host(name, host.local, host.python) for name, host in shape.hosts.items()},
+        hosts={name: _host(name, one) for name, one in shape.hosts.items()},
         services={name: _service(name, one, only, root) for name, one in shape.services.items()},
         restart_groups=tuple(map(tuple, shape.restart_groups)),
         reproducers={
@@ -72,6 +73,21 @@ def system(
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
         record_env=tuple(shape.record_env),
     )
+
+
+def _host(name: str, shape: schema.HostShape) -> Host:
+    if isinstance(shape, schema.LocalHostShape):
+        return Host(name, None, shape.python)
+    reached = Ssh(
+        name=shape.ssh,
+        user=shape.user,
+        port=shape.port,
+        sudo=shape.sudo,
+        accept_new=shape.accept_new,
+        state_dir=shape.state_dir,
+        connect_timeout_s=shape.connect_timeout,
+    )
+    return Host(name, reached, shape.python)
 
 
 def _below(root: Path, path: str) -> str:

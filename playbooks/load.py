@@ -9,6 +9,7 @@ import yaml
 from hypotheses.hypothesis import Hypothesis
 from playbooks import build
 from playbooks.complaints import check
+from playbooks.machines import check_machines, check_roots
 from playbooks.marks import read
 from playbooks.order import check_order
 from playbooks.playbook import Playbook
@@ -39,6 +40,7 @@ def load_system(path: Path, environ: Mapping[str, str]) -> System:
     document = read(path)
     shape = check(document, CampaignFile)
     check_system(document, environ)
+    check_machines(document)
     document.finish()
     assert shape is not None
     return build.system(shape, document, path.parent.resolve(), environ)
@@ -65,6 +67,8 @@ def load_playbook(
     shape = check(document, PlaybookFile)
     check_playbook(document, scope)
     check_order(document, playbooks)
+    others = [name for name, host in system.hosts.items() if not host.local]
+    check_roots(document, tuple(system.hosts), others)
     document.finish()
     assert shape is not None
     values = variables_of(document, scope)

@@ -37,9 +37,28 @@ from playbooks.fieldtypes import (
 # campaign.yaml
 
 
-class HostShape(Shape):
-    local: Literal[True] = entry("true", "The machine that campaign itself runs on.")
+class _HostShape(Shape):
     python: Text | None = entry("interpreter", "The Python that runs the agent there.", None)
+
+
+class LocalHostShape(_HostShape):
+    local: Literal[True] = entry("true", "The machine that campaign itself runs on.")
+
+
+class SshHostShape(_HostShape):
+    ssh: Text = entry("host", "Its address, or an alias of ~/.ssh/config.")
+    user: Text | None = entry("user", "Who to log in as; else as ~/.ssh/config says.", None)
+    port: Port | None = entry("port", "Where sshd listens; else as ~/.ssh/config says.", None)
+    sudo: bool = entry("boolean", "Whether the agent runs as root, by sudo -n.", False)
+    accept_new: bool = entry("boolean", "Whether the key of an unknown host is taken.", False)
+    state_dir: Text | None = entry("folder", "Where its journal lies.", None)
+    connect_timeout: Timeout = entry("duration", "How long connecting may take.", "10s")
+
+
+HostShape = Annotated[
+    Annotated[LocalHostShape, Tag("=local")] | Annotated[SshHostShape, Tag("=ssh")],
+    one_of("local", "ssh"),
+]
 
 
 class ProcessShape(Shape):

@@ -7,12 +7,33 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class Host:
-    """A machine. `python` is the interpreter that runs the agent there."""
+class Ssh:
+    """How a host is reached: `name` is an address or an alias of ~/.ssh/config.
+
+    What is None is left to that file. `sudo` runs the agent as root; `accept_new` takes the key
+    of a host that is not known; `state_dir` None is the usual place.
+    """
 
     name: str
-    local: bool = True
+    user: str | None = None
+    port: int | None = None
+    sudo: bool = False
+    accept_new: bool = False
+    state_dir: str | None = None
+    connect_timeout_s: float = 10.0
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine: this one where `ssh` is None. `python` is the interpreter of the agent there."""
+
+    name: str
+    ssh: Ssh | None = None
     python: str | None = None
+
+    @property
+    def local(self) -> bool:
+        return self.ssh is None
 
 
 @dataclass(frozen=True)

@@ -167,9 +167,9 @@ class _Walk:
 
     def _way_back(self) -> Restored:
         """Puts everything back. The ledger is told as far as it can be; the hosts come first."""
-        self._session.emit(
-            BootStarted(len(self._plan.boots), len(self._plan.boots), "put back", None)
-        )
+        total = len(self._plan.boots)
+        with suppress(Exception):  # whoever watches must not keep us from putting back
+            self._session.emit(BootStarted(total, total, "put back", None))
         started = self._session.clock()
         restored = self._put_back()
         self._tell(restored)

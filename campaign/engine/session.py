@@ -4,7 +4,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from getpass import getuser
 from types import TracebackType
 
@@ -14,9 +14,10 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger.recorder import Recorder
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
-from playbooks.hosts.connection import HostError, HostLost
+from playbooks.hosts.connection import Channel, HostError, HostLost
 from playbooks.hosts.host import Host
 from playbooks.hosts.local import LocalChannel
+from playbooks.system import Host as Machine
 from playbooks.system import System
 
 
@@ -31,9 +32,9 @@ class Hosts:
     Opening refuses a host that another operator holds (Exit.REFUSED, naming the holder).
     """
 
-    def __init__(self, workspace: Workspace, names: Mapping[str, str | None], run: str) -> None:
+    def __init__(self, workspace: Workspace, machines: Mapping[str, Machine], run: str) -> None:
         self._workspace = workspace
-        self._python = dict(names)
+        self._machines = dict(machines)
         self._run = run
         self._open: dict[str, Host] = {}
 
@@ -55,7 +56,7 @@ class Hosts:
         return self._open[name]
 
     def names(self) -> tuple[str, ...]:
-        return tuple(self._python)
+        return tuple(self._machines)
 
     def peek(self, name: str) -> Host:
         """The host for reading only: no lock is taken unless it is held already."""
@@ -66,19 +67,21 @@ class Hosts:
     def again(self, name: str) -> Host:
         """A fresh agent in place of one that was lost. Errors: CampaignError."""
         old = self._open.pop(name, None)
+        replaces = 0
         if old is not None:
+            replaces = old.greeting.pid
             old.close()
-        return self[name]
+        self._open[name] = self._dial(name, lock=True, replaces=replaces)
+        return self._open[name]
 
     def close(self) -> None:
         for host in self._open.values():
             host.close()
         self._open.clear()
 
-    def _dial(self, name: str, *, lock: bool) -> Host:
-        python = self._python[name] or sys.executable
+    def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
         try:
-            channel = LocalChannel(self._workspace.host_state, python=python)
+            channel = self._channel(self._machines[name], replaces)
             return Host.open(channel, lock=lock, who=operator(), run=self._run)
         except HostError as error:
             code = Exit.REFUSED if error.kind == "locked" else Exit.UNREACHABLE
@@ -87,6 +90,18 @@ class Hosts:
             raise CampaignError(
                 Exit.UNREACHABLE, f"host {name}: the agent did not start: {error}"
             ) from error
+
+    def _channel(self, machine: Machine, replaces: int) -> Channel:
+        """A new agent on the machine; `replaces` is the pid of one that was lost there, or 0."""
+        if machine.ssh is None:
+            python = machine.python or sys.executable
+            return LocalChannel(self._workspace.host_state, python=python)
+        from playbooks.hosts.ssh import SshChannel
+        from playbooks.hosts.ssh_config import SshTarget
+
+        described = asdict(machine.ssh)
+        target = SshTarget(**described, python=machine.python or "python3")
+        return SshChannel(target, replaces=replaces)
 
 
 @dataclass(frozen=True)

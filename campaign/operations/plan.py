@@ -78,8 +78,7 @@ def plan(workspace: Workspace, request: Request, hosts: Hosts | None = None) -> 
 
 def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
     """The campaign's hosts, not dialled yet."""
-    pythons = {name: host.python for name, host in system.hosts.items()}
-    return Hosts(workspace, pythons, run)
+    return Hosts(workspace, system.hosts, run)
 
 
 def _planned(

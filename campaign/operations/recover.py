@@ -14,7 +14,7 @@ from campaign.ledger.recorder import Recorder
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
 from playbooks.problems import LoadError
-from playbooks.system import Cost
+from playbooks.system import Cost, Host
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _reach(workspace: Workspace) -> _Reach:
         note = f"campaign.yaml is not valid ({error.problems[0]}); recovering this machine only"
     except CampaignError as error:
         note = f"{error}; recovering this machine only"
-    return _Reach(Hosts(workspace, {"local": None}, "recover"), Cost(), note)
+    return _Reach(Hosts(workspace, {"local": Host("local")}, "recover"), Cost(), note)
 
 
 def _close(books: Books, restored: Restored, started: float) -> tuple[str, ...]:

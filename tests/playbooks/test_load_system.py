@@ -121,8 +121,19 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
         ),
         (
             "{local: true}",
+            "{local: true}\n  there: {local: true}",
+            "5:3: 'there' is this machine, and so is 'here': keep one of them",
+        ),
+        (
+            "{local: true}",
+            "{ssh: gpu-a.lab, locl: true}",
+            "4:26: unknown key 'locl' (known: python, ssh, user, port, sudo, accept_new, state_dir, "
+            "connect_timeout)",
+        ),
+        (
+            "{local: true}",
             "{ssh: gpu-a.lab}",
-            "4:10: unknown key 'ssh' (known: local, python)",
+            "8:51: 'system' is on another host: give the whole path, from /",
         ),
         ("host: here", "host: her", "7:11: unknown host 'her' (did you mean 'here'?)"),
         ("host: here", "host: [here]", "7:11: expected text, not a list"),

@@ -1,0 +1,44 @@
+"""Checks what a file says of machines: one that is this one, and whole paths on all others."""
+
+from collections.abc import Collection
+
+from playbooks.marks import Document, Node
+from playbooks.problems import shown
+
+
+def check_machines(document: Document) -> None:
+    """Reports a second local host, and paths on other hosts that start at nothing."""
+    hosts = document.root.get("hosts").entries
+    local = [name for name, node in hosts.items() if "local" in node.entries]
+    for name in local[1:]:
+        what = f"{shown(name)} is this machine, and so is {shown(local[0])}: keep one of them"
+        document.report(hosts[name].key, what)
+    others = frozenset(name for name, node in hosts.items() if "ssh" in node.entries)
+    for service in document.root.get("services").entries.values():
+        if _owner(service.get("host"), tuple(hosts)) in others:
+            _whole(document, service.get("process", "cwd"), service.get("process"))
+            _whole(document, service.get("env", "path"))
+    for reproducer in document.root.get("reproducers").entries.values():
+        if _owner(reproducer.get("on"), tuple(hosts)) in others:
+            _whole(document, reproducer.get("cwd"), reproducer)
+
+
+def check_roots(document: Document, hosts: tuple[str, ...], others: Collection[str]) -> None:
+    """Reports the roots of patches on `others` that are no whole paths."""
+    for step in document.root.get("steps").items:
+        if _owner(step.get("patch", "host"), hosts) in others:
+            _whole(document, step.get("patch", "root"))
+
+
+def _owner(node: Node, hosts: tuple[str, ...]) -> str:
+    return node.text or "".join(hosts[:1])
+
+
+def _whole(document: Document, node: Node, owner: Node | None = None) -> None:
+    """Reports a path that is not absolute, and one that is missing where `owner` is there."""
+    if node.kind == "nothing":
+        if owner is not None and owner.kind == "mapping":
+            document.report(owner.key, "missing key 'cwd': on another host it has no default")
+    elif not node.text.startswith("/"):
+        what = f"{shown(node.text)} is on another host: give the whole path, from /"
+        document.report(node.mark, what)
