@@ -127,8 +127,8 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
         (
             "{local: true}",
             "{ssh: gpu-a.lab, locl: true}",
-            "4:26: unknown key 'locl' (known: python, ssh, user, port, sudo, accept_new, state_dir, "
-            "connect_timeout)",
+            "4:26: unknown key 'locl' (known: python, ssh, user, port, sudo, accept_new, "
+            "state_dir, connect_timeout)",
         ),
         (
             "{local: true}",
