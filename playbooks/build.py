@@ -61,7 +61,7 @@ def system(
         campaign=shape.campaign,
         symptom=shape.symptom,
         root=root,
-        hosts={name: _host(name, one) for name, one in shape.hosts.items()},
+        hosts={name: _host(name, one, root) for name, one in shape.hosts.items()},
         services={name: _service(name, one, only, root) for name, one in shape.services.items()},
         restart_groups=tuple(map(tuple, shape.restart_groups)),
         reproducers={
@@ -75,7 +75,7 @@ def system(
     )
 
 
-def _host(name: str, shape: schema.HostShape) -> Host:
+def _host(name: str, shape: schema.HostShape, root: Path) -> Host:
     if isinstance(shape, schema.LocalHostShape):
         return Host(name, None, shape.python)
     reached = Ssh(
@@ -86,6 +86,7 @@ def _host(name: str, shape: schema.HostShape) -> Host:
         accept_new=shape.accept_new,
         state_dir=shape.state_dir,
         connect_timeout_s=shape.connect_timeout,
+        config=root / shape.config if shape.config else None,
     )
     return Host(name, reached, shape.python)
 

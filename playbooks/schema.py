@@ -53,6 +53,7 @@ class SshHostShape(_HostShape):
     accept_new: bool = entry("boolean", "Whether the key of an unknown host is taken.", False)
     state_dir: Text | None = entry("folder", "Where its journal lies.", None)
     connect_timeout: Timeout = entry("duration", "How long connecting may take.", "10s")
+    config: Text | None = entry("file", "Read in place of ~/.ssh/config.", None)
 
 
 HostShape = Annotated[

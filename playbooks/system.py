@@ -11,7 +11,8 @@ class Ssh:
     """How a host is reached: `name` is an address or an alias of ~/.ssh/config.
 
     What is None is left to that file. `sudo` runs the agent as root; `accept_new` takes the key
-    of a host that is not known; `state_dir` None is the usual place.
+    of a host that is not known; `state_dir` None is the usual place; `config` is another file
+    to read in place of ~/.ssh/config.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Ssh:
     accept_new: bool = False
     state_dir: str | None = None
     connect_timeout_s: float = 10.0
+    config: Path | None = None
 
 
 @dataclass(frozen=True)

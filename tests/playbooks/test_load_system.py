@@ -128,7 +128,7 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
             "{local: true}",
             "{ssh: gpu-a.lab, locl: true}",
             "4:26: unknown key 'locl' (known: python, ssh, user, port, sudo, accept_new, "
-            "state_dir, connect_timeout)",
+            "state_dir, connect_timeout, config)",
         ),
         (
             "{local: true}",
