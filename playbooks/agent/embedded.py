@@ -1,4 +1,4 @@
-"""Verbs of embedded services: start, stop, state, log.
+"""Embedded services: processes that a keeper of ours starts and watches.
 
 A service belongs to its keeper; it is found again by the record in its folder, by an operator and
 an agent that come later too.
@@ -9,26 +9,39 @@ import os
 import re
 import subprocess
 import time
-from typing import Any, Dict, List, Optional, Pattern, Set, Tuple
+from typing import Any, Dict, List, Optional, Set
 
 from playbooks.agent import durable, envfile, keeper, logs, procfs, subtree
-from playbooks.agent.session import Handler, Session, VerbError
+from playbooks.agent.managed import (
+    Cursor,
+    Follow,
+    Life,
+    LogPiece,
+    Managed,
+    Started,
+    State,
+    Stopped,
+    not_running,
+    wrong_cursor,
+)
+from playbooks.agent.session import VerbError
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 _KEEPER_LIMIT_S = 10.0
 _LOG_CHUNK = 1 << 20
+_RECORD_WAIT_S = 1.0
 
-Reply = Tuple[Dict[str, Any], bytes]
 
+class Embedded(Managed):
+    """A service of this host by the name in `spec`, started or not."""
 
-class Service:
-    """A service of this host by its name, started or not."""
-
-    def __init__(self, state_dir: str, name: str) -> None:
-        if not _NAME.match(name):
-            raise VerbError("bad-request", f"{name!r} cannot be the name of a service")
-        self.name = name
-        self.folder = keeper.Folder(os.path.join(os.path.realpath(state_dir), "services", name))
+    def __init__(self, state_dir: str, spec: Dict[str, Any]) -> None:
+        self.name = spec["name"]
+        if not _NAME.match(self.name):
+            raise VerbError("bad-request", f"{self.name!r} cannot be the name of a service")
+        self._spec = spec
+        folder = os.path.join(os.path.realpath(state_dir), "services", self.name)
+        self.folder = keeper.Folder(folder)
 
     def record(self) -> Optional[keeper.Record]:
         """What is recorded of the last start in this boot of the machine."""
@@ -61,10 +74,146 @@ class Service:
             roots.add(record.main.pid)
         return roots | procfs.descendants(roots, table)
 
-    def last_lines(self) -> List[str]:
-        """The newest log lines since the last start."""
+    def start(self) -> Started:
+        left = self.processes()
+        if left:
+            raise VerbError(
+                "running",
+                f"{self.name} runs already, process {subtree.describe(left[0])}: stop it first",
+                pids=[process.pid for process in left],
+            )
+        durable.make_private_dir(self.folder.path)
+        spec = self._spec
+        asked = keeper.Request(
+            self.folder.path,
+            spec["command"],
+            spec["cwd"],
+            {**subtree.base_environment(), **read_env_file(spec.get("env_file"), self.name)},
+            spec["log_max_bytes"],
+            spec["log_keep"],
+        )
+        _run_keeper(self, asked)
         record = self.record()
-        return logs.last_lines(self.folder.log, record.cursor if record else 0)
+        if record is None:
+            raise VerbError("start-failed", f"{self.name}: {self.folder.record} has vanished")
+        return Started(record.main.pid, record.main.start_ticks, record.started_at, record.cursor)
+
+    def stop(self, timeout_s: float) -> Stopped:
+        """SIGTERM to all of the service, SIGKILL after `timeout_s`."""
+        requested_at = time.time()
+        record = self.record()
+        if record is None or not self.processes():
+            return not_running()
+        try:
+            gone_at, killed = subtree.end(self.processes, record.main.pid, timeout_s)
+        except subtree.SurvivorsError as error:
+            raise VerbError("stuck", f"{self.name}: SIGKILL did not end {error}") from None
+        _settle(self, record)
+        return Stopped(requested_at, gone_at, killed=killed, was_running=True)
+
+    def state(self) -> State:
+        record, processes = self.record(), self.processes()
+        if record is None:
+            return State(False, None, None, None, processes)
+        running = any(process.identity == record.main for process in processes)
+        return State(
+            running,
+            record.main.pid,
+            record.main.start_ticks,
+            record.started_at,
+            processes,
+            record.exit_code,
+            record.exit_signal,
+            record.ended_at,
+        )
+
+    def log_end(self) -> Cursor:
+        return logs.end(self.folder.log)
+
+    def last_start(self) -> Optional[Cursor]:
+        record = self.record()
+        return record.cursor if record else 0
+
+    def read_log(self, cursor: Cursor, end: Optional[Cursor]) -> LogPiece:
+        newest = logs.end(self.folder.log)
+        until = newest if end is None else end
+        if not isinstance(cursor, int) or not isinstance(until, int):
+            raise wrong_cursor(self.name, cursor)
+        if cursor > newest:
+            raise VerbError(
+                "log-reset",
+                f"the log of {self.name} ends at {newest}, before {cursor}: it was deleted",
+            )
+        piece = logs.read_lines(self.folder.log, cursor, until, _LOG_CHUNK)
+        done = piece.cursor >= until
+        return LogPiece(piece.data, piece.cursor, until, done, lost_bytes=piece.lost)
+
+    def follow(self, cursor: Cursor) -> Follow:
+        return _Segments(self, cursor)
+
+    def last_lines(self, cursor: Optional[Cursor] = None) -> List[str]:
+        since = self.last_start() if cursor is None else cursor
+        return logs.last_lines(self.folder.log, since if isinstance(since, int) else 0)
+
+    def life(self, started: Started) -> Life:
+        return _Kept(self, started)
+
+
+class _Segments(Follow):
+    """The segments of a log, each byte once."""
+
+    def __init__(self, service: Embedded, cursor: Cursor) -> None:
+        if not isinstance(cursor, int):
+            raise wrong_cursor(service.name, cursor)
+        self._folder, self._cursor = service.folder.log, cursor
+
+    def read(self) -> bytes:
+        end = logs.end(self._folder)
+        if self._cursor >= end:
+            return b""
+        piece = logs.read(self._folder, self._cursor, end, _LOG_CHUNK)
+        self._cursor = piece.cursor
+        return piece.data
+
+    def close(self) -> None:
+        """Nothing is open between two looks."""
+
+
+class _Kept(Life):
+    """A main process, and what its keeper records of its end."""
+
+    def __init__(self, service: Embedded, started: Started) -> None:
+        self._service, self._started, self._main = service, started, started.main
+
+    def follow(self) -> Follow:
+        return self._service.follow(self._started.cursor)
+
+    def require(self) -> None:
+        if procfs.is_running(self._main):
+            return
+        ended = self._how_it_ended()
+        how = f"exit code {ended['exit_code']}" if ended["exit_code"] is not None else "unknown"
+        if ended["exit_signal"] is not None:
+            how = f"signal {ended['exit_signal']}"
+        raise VerbError(
+            "crashed",
+            f"{self._service.name} ended before it was healthy: {how}",
+            log=self._service.last_lines(),
+            **ended,
+        )
+
+    def _how_it_ended(self) -> Dict[str, Optional[int]]:
+        """From the keeper's record, which follows the end in a moment."""
+        deadline = time.monotonic() + _RECORD_WAIT_S
+        record = self._service.record()
+        while record and record.main == self._main and record.ended_at is None:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.01)
+            record = self._service.record()
+        if record is None or record.main != self._main:
+            return {"exit_code": None, "exit_signal": None}
+        return {"exit_code": record.exit_code, "exit_signal": record.exit_signal}
 
 
 def _prints_into(pid: int, path: str) -> bool:
@@ -77,39 +226,8 @@ def _prints_into(pid: int, path: str) -> bool:
     return False
 
 
-def start(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
-    """Start the service of `spec`; errors "running" and "start-failed"."""
-    spec = request["spec"]
-    service = Service(session.state_dir, spec["name"])
-    left = service.processes()
-    if left:
-        raise VerbError(
-            "running",
-            f"{service.name} runs already, process {subtree.describe(left[0])}: stop it first",
-            pids=[process.pid for process in left],
-        )
-    durable.make_private_dir(service.folder.path)
-    asked = keeper.Request(
-        service.folder.path,
-        spec["command"],
-        spec["cwd"],
-        {**subtree.base_environment(), **_env_file(spec.get("env_file"), service.name)},
-        spec["log_max_bytes"],
-        spec["log_keep"],
-    )
-    _run_keeper(service, asked)
-    record = service.record()
-    if record is None:
-        raise VerbError("start-failed", f"{service.name}: {service.folder.record} has vanished")
-    return {
-        "pid": record.main.pid,
-        "start_ticks": record.main.start_ticks,
-        "started_at": record.started_at,
-        "cursor": record.cursor,
-    }, b""
-
-
-def _env_file(path: Optional[str], name: str) -> Dict[str, str]:
+def read_env_file(path: Optional[str], name: str) -> Dict[str, str]:
+    """The variables that a service's env file sets now; error "start-failed"."""
     if path is None:
         return {}
     try:
@@ -122,7 +240,7 @@ def _env_file(path: Optional[str], name: str) -> Dict[str, str]:
     raise VerbError("start-failed", f"{name}: environment file {path}: {reason}")
 
 
-def _run_keeper(service: Service, asked: keeper.Request) -> None:
+def _run_keeper(service: Embedded, asked: keeper.Request) -> None:
     """Start a keeper and wait for its word; what the agent itself inherits does not reach it."""
     try:
         done = subprocess.run(
@@ -144,31 +262,7 @@ def _run_keeper(service: Service, asked: keeper.Request) -> None:
         raise VerbError(word["kind"], f"{service.name}: {word['message']}")
 
 
-def stop(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
-    """SIGTERM to all of the service, SIGKILL after `timeout_s`; returns when nothing is left."""
-    service = Service(session.state_dir, request["name"])
-    requested_at = time.time()
-    record = service.record()
-    if record is None or not service.processes():
-        return _stopped(requested_at, requested_at, killed=False, was_running=False)
-    try:
-        gone_at, killed = subtree.end(service.processes, record.main.pid, request["timeout_s"])
-    except subtree.SurvivorsError as error:
-        raise VerbError("stuck", f"{service.name}: SIGKILL did not end {error}") from None
-    _settle(service, record)
-    return _stopped(requested_at, gone_at, killed=killed, was_running=True)
-
-
-def _stopped(requested_at: float, gone_at: float, *, killed: bool, was_running: bool) -> Reply:
-    return {
-        "requested_at": requested_at,
-        "gone_at": gone_at,
-        "killed": killed,
-        "was_running": was_running,
-    }, b""
-
-
-def _settle(service: Service, record: keeper.Record) -> None:
+def _settle(service: Embedded, record: keeper.Record) -> None:
     """Wait until the keeper has recorded the end; where it was killed, record what is known."""
     deadline = time.monotonic() + _KEEPER_LIMIT_S
     while procfs.is_running(record.keeper) and time.monotonic() < deadline:
@@ -176,79 +270,3 @@ def _settle(service: Service, record: keeper.Record) -> None:
     last = service.record()
     if last and not last.over and not procfs.is_running(last.keeper):
         service.folder.save(last._replace(over=True, ended_at=last.ended_at or time.time()))
-
-
-def state(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
-    """Whether the service runs, as which processes, and how it ended."""
-    service = Service(session.state_dir, request["name"])
-    record, processes = service.record(), service.processes()
-    main = record.main if record else None
-    return {
-        "running": any(process.identity == main for process in processes),
-        "pid": main.pid if main else None,
-        "start_ticks": main.start_ticks if main else None,
-        "started_at": record.started_at if record else None,
-        "exit_code": record.exit_code if record else None,
-        "exit_signal": record.exit_signal if record else None,
-        "ended_at": record.ended_at if record else None,
-        "log_cursor": logs.end(service.folder.log),
-        "start_cursor": record.cursor if record else None,
-        "processes": [_describe(process) for process in processes],
-    }, b""
-
-
-def _describe(process: procfs.Process) -> Dict[str, Any]:
-    return {
-        "pid": process.pid,
-        "ppid": process.ppid,
-        "start_ticks": process.start_ticks,
-        "started_at": procfs.epoch(process.start_ticks),
-        "started_boot": process.start_ticks / procfs.TICKS_PER_SECOND,
-        "command": procfs.command_line(process.pid),
-    }
-
-
-def log(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
-    """The next whole lines of the log from `cursor` up to `end`, those that `grep` finds.
-
-    `end` is the end of the log now where it is not given. At most `max_bytes` are returned;
-    `truncated` says that lines were left out for it.
-    """
-    service = Service(session.state_dir, request["name"])
-    pattern = compile_pattern(request["grep"]) if request.get("grep") else None
-    newest = logs.end(service.folder.log)
-    cursor, end = request["cursor"], request.get("end") or newest
-    if cursor > newest:
-        raise VerbError(
-            "log-reset",
-            f"the log of {service.name} ends at {newest}, before {cursor}: it was deleted",
-        )
-    piece = logs.read_lines(service.folder.log, cursor, end, _LOG_CHUNK)
-    data = logs.matching(piece.data, pattern) if pattern else piece.data
-    kept = _head(data, request.get("max_bytes"))
-    facts = {"cursor": piece.cursor, "end": end, "lost": piece.lost}
-    return {**facts, "truncated": len(kept) < len(data)}, kept
-
-
-def _head(data: bytes, limit: Optional[int]) -> bytes:
-    """The whole lines at the beginning of `data` that fit in `limit` bytes."""
-    if limit is None or len(data) <= limit:
-        return data
-    return data[: data.rfind(b"\n", 0, limit) + 1]
-
-
-def compile_pattern(text: str) -> Pattern[bytes]:
-    """A regular expression for lines of UTF-8; error "bad-request" where it is none."""
-    try:
-        return re.compile(text.encode())
-    except re.error as error:
-        raise VerbError("bad-request", f"{text!r} is no regular expression: {error}") from None
-
-
-VERBS: Dict[str, Handler] = {
-    "service_start": start,
-    "service_stop": stop,
-    "service_state": state,
-    "service_log": log,
-}
-SLOW_VERBS = frozenset({"service_start", "service_stop", "service_log"})
