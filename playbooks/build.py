@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
-from playbooks import schema
+from playbooks import dropins, schema
 from playbooks.marks import Document, Node
 from playbooks.playbook import (
     Action,
@@ -33,12 +33,14 @@ from playbooks.playbook import (
 from playbooks.problems import shown
 from playbooks.system import (
     CommandProbe,
+    CommandSpec,
     Cost,
     EnvMethod,
     HealthCheck,
     Host,
     HttpProbe,
     LogProbe,
+    Manager,
     ParseSpec,
     Probe,
     ProcessSpec,
@@ -46,6 +48,7 @@ from playbooks.system import (
     Service,
     Ssh,
     System,
+    SystemdSpec,
     TcpProbe,
 )
 from playbooks.templates import render
@@ -96,21 +99,42 @@ def _below(root: Path, path: str) -> str:
 
 
 def _service(name: str, shape: schema.ServiceShape, only: str, root: Path) -> Service:
-    process = shape.process
+    manager = _manager(shape, root)
     return Service(
         name=name,
         host=shape.host or only,
-        process=ProcessSpec(
-            tuple(process.command),
-            _below(root, process.cwd),
-            process.log_max_bytes,
-            process.log_keep,
-        ),
-        env=EnvMethod(shape.env.via, _below(root, shape.env.path)) if shape.env else None,
+        manager=manager,
+        env=_env_method(shape.env, manager, root) if shape.env else None,
         health=tuple(HealthCheck(_probe(one), one.timeout, one.settle) for one in shape.health),
         ports=tuple(shape.ports),
         stop_timeout_s=shape.stop_timeout,
     )
+
+
+def _manager(shape: schema.ServiceShape, root: Path) -> Manager:
+    match shape:
+        case schema.ProcessServiceShape(process=one):
+            cwd = _below(root, one.cwd)
+            return ProcessSpec(tuple(one.command), cwd, one.log_max_bytes, one.log_keep)
+        case schema.SystemdServiceShape(systemd=unit):
+            return SystemdSpec(unit.unit, unit.user)
+        case schema.CommandServiceShape(command=one):
+            return CommandSpec(
+                start=tuple(one.start),
+                stop=tuple(one.stop),
+                status=tuple(one.status),
+                cwd=_below(root, one.cwd),
+                restart=tuple(one.restart) if one.restart else None,
+                pids=tuple(one.pids) if one.pids else None,
+                log=_below(root, one.log) if one.log else None,
+            )
+
+
+def _env_method(shape: schema.EnvMethodShape, manager: Manager, root: Path) -> EnvMethod:
+    if shape.path is not None:
+        return EnvMethod(shape.via, _below(root, shape.path))
+    unit = manager.unit if isinstance(manager, SystemdSpec) else ""
+    return EnvMethod(shape.via, dropins.default_path(unit))
 
 
 def _probe(shape: schema.HealthShape) -> Probe:

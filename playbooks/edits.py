@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from playbooks import diff, envfiles
+from playbooks import diff, envmethods
 from playbooks.playbook import Diff, Env, Patch, Replace, Upload
 from playbooks.system import Service
 
@@ -44,6 +44,9 @@ class FileEdit:
     def where(self) -> str:
         """The absolute path on its host."""
         return f"{self.root.rstrip('/')}/{self.path}"
+
+
+_NEW_MODE = {"env_file": 0o600, "dropin": 0o644, "script": 0o755}
 
 
 class EditError(Exception):
@@ -103,15 +106,15 @@ class Overlay:
             self._replace(step, patch, change)
 
     def env(self, step: str, services: Sequence[Service], env: Env) -> None:
-        """Edits the env file of each of `services`. Errors: EditError."""
+        """Edits the environment of each of `services`, by its method. Errors: EditError."""
         for service in services:
             if service.env is None:
                 raise EditError(f"step {step!r}: service {service.name!r} has no env: method")
-            root, _, path = service.env.path.rpartition("/")
-            draft = self._draft(service.host, root or "/", path, step, new_mode=0o600)
+            root, path = service.env.place
+            draft = self._draft(service.host, root, path, step, new_mode=_NEW_MODE[service.env.via])
             try:
-                content = envfiles.edit(draft.content, env.set, env.unset)
-            except envfiles.EnvFileError as error:
+                content = envmethods.edit(service.env, draft.content, env.set, env.unset)
+            except envmethods.EnvFileError as error:
                 raise EditError(f"step {step!r}, {service.env.path}: {error}") from error
             if draft.content is not None or content:
                 draft.content = content

@@ -12,11 +12,13 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    GetJsonSchemaHandler,
+    TypeAdapter,
     WithJsonSchema,
 )
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError
-from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
+from pydantic_core.core_schema import CoreSchema, NullableSchema, WithDefaultSchema
 
 from playbooks.durations import DURATION, DURATION_PATTERN, SIZE, SIZE_PATTERN, seconds, size
 
@@ -26,6 +28,7 @@ NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 PERCENT_PATTERN = r"^([0-9]{1,3}(?:\.[0-9]{1,6})?)%$"
 MODE_PATTERN = r"^0?[0-7]{3,4}$"
+UNIT_PATTERN = r"^[A-Za-z0-9:_.\\-]{1,200}(?:@[A-Za-z0-9:_.\\-]{1,200})?\.service$"
 ADDRESS_PATTERN = r"^(?:\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):([0-9]{1,5})$"
 
 _PERCENT = "a percentage such as 95%"
@@ -230,6 +233,27 @@ def one_of(*keys: str) -> Discriminator:
     return Discriminator(tag, "one_of", "expected exactly one key")
 
 
+class _AlsoText:
+    """Says in the JSON Schema of a mapping that a text may stand in its place."""
+
+    def __init__(self, text: Any) -> None:
+        self._text = text
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"anyOf": [TypeAdapter(self._text).json_schema(), handler(schema)]}
+
+
+def short_for(key: str, text: Any) -> tuple[BeforeValidator, _AlsoText]:
+    """Lets a text (of type `text`) stand for the mapping that has it under `key` alone."""
+
+    def expand(value: object) -> object:
+        return {key: value} if isinstance(value, str) else value
+
+    return BeforeValidator(expand), _AlsoText(text)
+
+
 def chosen_by(*words: str) -> Discriminator:
     """Chooses among variants by the word under `by`; their tags are `=WORD`."""
 
@@ -259,10 +283,12 @@ _NAMES_SCHEMA = {
 _REGEX_SCHEMA = {"type": "string", "format": "regex"}
 _SIZE_SCHEMA = {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": SIZE_PATTERN}]}
 _NAME = "a name (letters, digits, '_', '-' and '.', at most 64)"
+_UNIT = "the name of a service unit such as sglang-prefill.service"
 _VARIABLE = "a variable's name (letters, digits and '_')"
 
 Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, *_pattern(NAME_PATTERN, _NAME)]
+UnitName = Annotated[str, *_pattern(UNIT_PATTERN, _UNIT)]
 Variable = Annotated[str, *_pattern(VARIABLE_PATTERN, _VARIABLE)]
 Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)]
 Scalar = Annotated[str, BeforeValidator(_scalar), WithJsonSchema({"type": ["string", "number"]})]

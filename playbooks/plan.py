@@ -5,12 +5,13 @@ next in one restart, and the last one leads back to the base. Where the last mea
 nothing the base is already running, and the way back costs none.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from playbooks import envfiles
+from playbooks.agent.envfile import EnvFileError
 from playbooks.edits import EditError, FileEdit, FileState, Overlay, Reader
+from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.playbook import (
     Collect,
     Command,
@@ -24,6 +25,7 @@ from playbooks.playbook import (
     Step,
     Wait,
 )
+from playbooks.services import precedence
 from playbooks.system import Service, System
 
 GUESSED_DOWNTIME_S = 30.0
@@ -126,9 +128,15 @@ class Plan:
         return sum(one.money for one in self.forecast)
 
 
-def make(system: System, playbooks: Sequence[Playbook], read: Reader, history: History) -> Plan:
+Facts = Callable[[Service], UnitFacts | None]
+"""What systemd has read of a service's unit; None for a service that is none."""
+
+
+def make(
+    system: System, playbooks: Sequence[Playbook], read: Reader, history: History, facts: Facts
+) -> Plan:
     """Plans `playbooks` as one campaign. Nothing is changed anywhere. Errors: PlanError."""
-    cached = _Cache(read)
+    cached = _Cache(read, facts)
     boots: list[Boot] = []
     for run, playbook in enumerate(playbooks):
         for arm in playbook.arms or ("",):
@@ -143,9 +151,19 @@ def make(system: System, playbooks: Sequence[Playbook], read: Reader, history: H
 class _Cache:
     """Each path of a host is read once, so that every boot lies over the same base."""
 
-    def __init__(self, read: Reader) -> None:
+    def __init__(self, read: Reader, facts: Facts) -> None:
         self._read = read
+        self._facts = facts
+        self._known: dict[str, UnitFacts | None] = {}
         self._seen: dict[tuple[str, str, str], tuple[FileState, bytes | None]] = {}
+
+    def facts(self, service: Service) -> UnitFacts | None:
+        if service.name not in self._known:
+            self._known[service.name] = self._facts(service)
+        return self._known[service.name]
+
+    def content(self, host: str, root: str, path: str) -> bytes | None:
+        return self(host, root, path)[1]
 
     def __call__(self, host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
         key = (host, root, path)
@@ -193,7 +211,7 @@ def _sections(playbook: Playbook, arm: str) -> Iterator[_Section]:
     yield current
 
 
-def _boot(system: System, playbook: Playbook, arm: str, section: _Section, read: Reader) -> Boot:
+def _boot(system: System, playbook: Playbook, arm: str, section: _Section, read: _Cache) -> Boot:
     overlay = Overlay(read)
     for step in section.changes:
         _lay(system, overlay, step)
@@ -202,7 +220,7 @@ def _boot(system: System, playbook: Playbook, arm: str, section: _Section, read:
     try:
         edits = overlay.edits()
         env = tuple(_env_changes(system, section.changes, overlay, read))
-    except EditError as error:
+    except (EditError, EnvFileError) as error:
         raise PlanError(f"{playbook.path.name}: {error}") from error
     return Boot(
         0,
@@ -241,29 +259,40 @@ def _all_restarted(changes: Iterable[Step], restarted: Sequence[str]) -> None:
 
 
 def _env_changes(
-    system: System, changes: Iterable[Step], overlay: Overlay, read: Reader
+    system: System, changes: Iterable[Step], overlay: Overlay, read: _Cache
 ) -> Iterator[EnvChange]:
-    names: dict[tuple[str, str], None] = {}
+    """The variables that the steps set, as they are and will be. Errors: PlanError."""
+    wanted: dict[tuple[str, str], tuple[Step, str | None]] = {}
     for step in changes:
         if isinstance(step.action, Env):
-            for service in step.action.services:
+            for one in step.action.services:
                 for name in (*step.action.set, *step.action.unset):
-                    names[service, name] = None
-    for service, name in names:
-        before, after = _env_of(system.services[service], overlay, read)
-        yield EnvChange(service, name, before.get(name), after.get(name))
+                    wanted[one, name] = step, step.action.set.get(name)
+    for (owner, name), (step, value) in wanted.items():
+        service = system.services[owner]
+        before = _layers(service, read.facts(service), read.content)
+        after = _layers(service, read.facts(service), overlay.content)
+        if service.env and (why := precedence.loses(service.env, after, name, value)):
+            raise PlanError(f"{step.where}: step {step.name!r}, service {owner!r}: {why}")
+        was, will = (precedence.origin(one, name).value for one in (before, after))
+        yield EnvChange(owner, name, was, will)
 
 
-def _env_of(
-    service: Service, overlay: Overlay, read: Reader
-) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    if service.env is None:
-        return {}, {}
-    root, _, path = service.env.path.rpartition("/")
-    base = read(service.host, root or "/", path)[1] or b""
-    return envfiles.read(base), envfiles.read(
-        overlay.content(service.host, root or "/", path) or b""
-    )
+def _layers(
+    service: Service, facts: UnitFacts | None, content: Callable[[str, str, str], bytes | None]
+) -> tuple[precedence.Layer, ...]:
+    """What sets the service's environment; a file that cannot be read is left out."""
+
+    def read(path: str) -> bytes | None:
+        if service.env is not None and path == service.env.path:
+            return content(service.host, *service.env.place)
+        root, _, name = path.rpartition("/")
+        try:
+            return content(service.host, root or "/", name)
+        except PlanError:
+            return None
+
+    return precedence.layers(service, facts, read)
 
 
 def expand(system: System, services: Iterable[str]) -> tuple[str, ...]:

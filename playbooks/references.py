@@ -23,6 +23,7 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
     hosts, services = tuple(root.get("hosts").entries), tuple(root.get("services").entries)
     for service in root.get("services").entries.values():
         _host(document, service, "host", hosts)
+        _env_method(document, service)
     for reproducer in root.get("reproducers").entries.values():
         _host(document, reproducer, "on", hosts)
         _well_formed(document, reproducer)
@@ -53,6 +54,20 @@ def _host(document: Document, owner: Node, key: str, hosts: Collection[str]) -> 
     if owner.kind == "mapping" and key not in owner.entries and len(hosts) > 1:
         what = f"missing key '{key}': there are {len(hosts)} hosts ({', '.join(hosts)})"
         document.report(owner.key, what)
+
+
+def _env_method(document: Document, service: Node) -> None:
+    """A drop-in is of a unit; only that of a system unit has a place of its own."""
+    env, unit = service.get("env"), service.get("systemd")
+    via = env.get("via").text
+    if via == "dropin" and not unit:
+        what = "only a systemd unit has drop-ins: use via: env_file or via: script"
+        document.report(env.get("via").mark, what)
+    elif via in ("env_file", "script") and not env.get("path"):
+        document.report(env.key, f"missing key 'path': the file that via: {via} edits")
+    elif via == "dropin" and unit.get("user").text == "true" and not env.get("path"):
+        what = "missing key 'path': the drop-in, in the folder UNIT.d of the user's units"
+        document.report(env.key, what)
 
 
 def _groups(document: Document, groups: Node, services: Collection[str]) -> None:

@@ -25,6 +25,7 @@ from playbooks.fieldtypes import (
     Size,
     Text,
     Timeout,
+    UnitName,
     Url,
     Variable,
     Words,
@@ -32,6 +33,7 @@ from playbooks.fieldtypes import (
     describe,
     entry,
     one_of,
+    short_for,
 )
 
 # campaign.yaml
@@ -69,9 +71,35 @@ class ProcessShape(Shape):
     log_keep: int = entry("number", "How many rotated logs are kept.", 4, ge=0)
 
 
+class UnitShape(Shape):
+    unit: UnitName = entry("unit", "The unit's name.")
+    user: bool = entry("true or false", "A unit of the user's own manager.", False)
+
+
+Unit = Annotated[UnitShape, *short_for("unit", UnitName)]
+
+
+class CommandsShape(Shape):
+    start: Words = entry("command", "Starts it, and comes back.")
+    stop: Words = entry("command", "Stops it.")
+    status: Words = entry("command", "Exits 0 while the service runs.")
+    restart: Words | None = entry("command", "Restarts it; used when it restarts alone.", None)
+    pids: Words | None = entry(
+        "command", "Prints the pids of its processes; they prove what environment it has.", None
+    )
+    cwd: Text = entry("folder", "Where the commands run, relative to the workspace.", ".")
+    log: Text | None = entry("path", "Its log file; without it, what `start` prints.", None)
+
+
 class EnvMethodShape(Shape):
-    via: Literal["env_file"] = entry("env_file", "How the environment of the service is edited.")
-    path: Text = entry("path", "The file of NAME=VALUE lines, relative to the workspace.")
+    via: Literal["env_file", "dropin", "script"] = entry(
+        "method", "What is edited: a file of variables, a drop-in of the unit, the serve script."
+    )
+    path: Text | None = entry(
+        "path",
+        "The file, relative to the workspace; for a drop-in of a system unit it may be left out.",
+        None,
+    )
 
 
 class _HealthShape(Shape):
@@ -113,13 +141,32 @@ HealthShape = Annotated[
 ]
 
 
-class ServiceShape(Shape):
+class _ServiceShape(Shape):
     host: Name | None = entry("host", "Its host; may be left out where there is only one.", None)
-    process: ProcessShape = entry("process", "The process that campaign starts and stops.")
     env: EnvMethodShape | None = entry("method", "How its environment is edited.", None)
     health: list[HealthShape] = entry("health checks", "What must hold for it to be healthy.", [])
     ports: list[Port] = entry("ports", "The ports that must be free before it starts.", [])
     stop_timeout: Duration = entry("duration", "How long TERM may take before KILL.", "20s")
+
+
+class ProcessServiceShape(_ServiceShape):
+    process: ProcessShape = entry("process", "The process that campaign starts and stops.")
+
+
+class SystemdServiceShape(_ServiceShape):
+    systemd: Unit = entry("unit", "The systemd unit that it is.")
+
+
+class CommandServiceShape(_ServiceShape):
+    command: CommandsShape = entry("commands", "The commands that start and stop it.")
+
+
+ServiceShape = Annotated[
+    Annotated[ProcessServiceShape, Tag("=process")]
+    | Annotated[SystemdServiceShape, Tag("=systemd")]
+    | Annotated[CommandServiceShape, Tag("=command")],
+    one_of("process", "systemd", "command"),
+]
 
 
 class OutcomesShape(Shape):

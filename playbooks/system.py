@@ -88,10 +88,21 @@ class HealthCheck:
 
 @dataclass(frozen=True)
 class EnvMethod:
-    """How a service's environment is edited: the file of NAME=VALUE lines at `path`."""
+    """How a service's environment is edited: in which file, `path`, of which kind.
 
-    via: Literal["env_file"]
+    "env_file" has NAME=VALUE lines; "dropin" is a drop-in of its systemd unit; "script" is the
+    shell script that starts it.
+    """
+
+    via: Literal["env_file", "dropin", "script"]
     path: str
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The path as root and rest; the folder of a drop-in may have yet to be made."""
+        depth = 2 if self.via == "dropin" else 1
+        parts = self.path.rsplit("/", depth)
+        return parts[0] or "/", "/".join(parts[1:])
 
 
 @dataclass(frozen=True)
@@ -102,13 +113,46 @@ class ProcessSpec:
     cwd: str
     log_max_bytes: int = 64 * 1024 * 1024
     log_keep: int = 4
+    kind: Literal["process"] = "process"
+
+
+@dataclass(frozen=True)
+class SystemdSpec:
+    """A unit of systemd; `user`: of the manager of the user that the agent runs as."""
+
+    unit: str
+    user: bool = False
+    kind: Literal["systemd"] = "systemd"
+
+
+@dataclass(frozen=True)
+class CommandSpec:
+    """A service that commands start and stop, run in `cwd`.
+
+    `status` exits 0 while it runs; `restart`, where given, is used when it restarts alone; `pids`
+    prints the pids of its processes; `log` is its log file (None: what `start` prints).
+    """
+
+    start: tuple[str, ...]
+    stop: tuple[str, ...]
+    status: tuple[str, ...]
+    cwd: str
+    restart: tuple[str, ...] | None = None
+    pids: tuple[str, ...] | None = None
+    log: str | None = None
+    kind: Literal["command"] = "command"
+
+
+Manager = ProcessSpec | SystemdSpec | CommandSpec
 
 
 @dataclass(frozen=True)
 class Service:
+    """A service of the system; `manager` says who starts and stops it, and how."""
+
     name: str
     host: str
-    process: ProcessSpec
+    manager: Manager
     env: EnvMethod | None = None
     health: tuple[HealthCheck, ...] = ()
     ports: tuple[int, ...] = ()

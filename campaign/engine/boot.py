@@ -1,7 +1,7 @@
 """One boot of a run: the transition into it, the proof, its measures, the proof again."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from campaign.engine import cycle, evidence, measure, proof, survival, transition
@@ -17,9 +17,11 @@ from campaign.engine.stop import Stopped
 from campaign.ledger import records
 from playbooks.diff import unified
 from playbooks.hosts.connection import HostError, HostLost
+from playbooks.hosts.logs import Cursor
+from playbooks.hosts.specs import spec_of
 from playbooks.plan import Boot
 from playbooks.playbook import Collect, Command, Compare, Http, Reproduce, Step, Wait
-from playbooks.services.process import JournalSpecs, specs_of
+from playbooks.services.specs import JournalSpecs, specs_of
 from playbooks.system import Service
 
 
@@ -34,7 +36,7 @@ class BootWalk:
         self._steps = steps
         self._started = session.clock()
         self._cycle_id: str | None = None
-        self._cursors: dict[str, int] = {}
+        self._cursors: dict[str, Cursor] = {}
         self._since: float | None = None
         self._proof = Proof(())
 
@@ -196,11 +198,8 @@ class BootWalk:
         return {**found, **{name: ARM for name in own if name.startswith("env.")}}
 
     def _restart(self) -> None:
+        self._cursors = self._log_ends(_logs_read(self.boot) - {*self.boot.services})
         if not self.boot.services:
-            self._cursors = {
-                name: self._session.hosts[one.host].service_state(name).log_cursor
-                for name, one in self._session.system.services.items()
-            }
             return
         services = [self._session.system.services[name] for name in self.boot.services]
         for host in {one.host for one in services}:
@@ -236,11 +235,18 @@ class BootWalk:
             self._book(lived, outcome)
         return lived
 
+    def _log_ends(self, names: Iterable[str]) -> dict[str, Cursor]:
+        services = (self._session.system.services[name] for name in names)
+        return {
+            one.name: self._session.hosts[one.host].service_log_end(spec_of(one))
+            for one in services
+        }
+
     def _book(self, lived: Lived, outcome: str) -> None:
         self._since = lived.requested_at
         books = Books(self._session.recorder, self._session.system.cost)
         self._cycle_id = books.cycle(self.id, self._run, lived, outcome)
-        self._cursors = {name: one.cursor for name, one in lived.started.items()}
+        self._cursors.update({name: one.cursor for name, one in lived.started.items()})
 
     def _prove(self, moment: str) -> Proof:
         found = proof.read(
@@ -284,6 +290,18 @@ class BootWalk:
             for observation in seen.observations:
                 self._session.recorder.update(records.Observation, observation, invalid=reason)
         return changed
+
+
+def _logs_read(boot: Boot) -> set[str]:
+    """The services whose logs the boot's measures read."""
+    names: set[str] = set()
+    for step in boot.measures:
+        match step.action:
+            case Collect(services=services):
+                names.update(services)
+            case Compare(left=left, right=right, known_bad=bad):
+                names.update(side.log for side in (left, right, bad) if side is not None)
+    return names
 
 
 def _said(lived: Lived) -> str:

@@ -12,7 +12,8 @@ from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
-from playbooks.hosts.processes import ServiceSpec, Started
+from playbooks.hosts.processes import Started
+from playbooks.hosts.specs import CommandedSpec, spec_of
 from playbooks.system import Service
 
 PORTS_FREE_S = 5.0
@@ -87,11 +88,12 @@ def live(lived: Lived, services: Sequence[Service], hosts: Hosts, stop: Stop | N
     """Goes through the cycle `lived`, filling it in as far as it gets. Errors: as `restart`."""
     host_of = {service.name: hosts[service.host] for service in services}
     try:
-        _stop_all(services, host_of, lived)
-        _wait_for_ports(services, host_of, stop)
-        if stop is not None:
-            stop.check()
-        _start_all(services, host_of, lived)
+        if not _restarts_itself(services, host_of, lived):
+            _stop_all(services, host_of, lived)
+            _wait_for_ports(services, host_of, stop)
+            if stop is not None:
+                stop.check()
+            _start_all(services, host_of, lived)
         _await_all(services, host_of, lived, stop)
     except HostError as error:
         lived.ended_at = time.time()
@@ -110,20 +112,36 @@ def _told(error: HostError) -> str:
 
 
 def _failing(service: Service, host: Host) -> float | None:
-    if not host.service_state(service.name).running:
+    spec = spec_of(service)
+    if not host.service_state(spec).running:
         return None
     for check in service.health:
         if check.probe.kind == "log":
             continue
-        result = host.probe(check.probe, service=service.name)
+        result = host.probe(check.probe, spec)
         if not result.ok:
             return result.at
     return None
 
 
+def _restarts_itself(
+    services: Sequence[Service], host_of: Mapping[str, Host], lived: Lived
+) -> bool:
+    """Restarts one that is alone, and has a command for that, by that command."""
+    spec = spec_of(services[0])
+    if len(services) > 1 or not isinstance(spec, CommandedSpec) or spec.restart is None:
+        return False
+    host = host_of[spec.name]
+    if not host.service_state(spec).running:
+        return False
+    lived.started[spec.name] = host.service_restart(spec)
+    lived.started_at = lived.started[spec.name].started_at
+    return True
+
+
 def _stop_all(services: Sequence[Service], host_of: Mapping[str, Host], lived: Lived) -> None:
     for service in reversed(services):
-        stopped = host_of[service.name].service_stop(service.name, service.stop_timeout_s)
+        stopped = host_of[service.name].service_stop(spec_of(service), service.stop_timeout_s)
         if stopped.killed:
             lived.killed.append(service.name)
         lived.gone_at = stopped.gone_at
@@ -165,7 +183,7 @@ def _process(host: Host, pid: int) -> str:
 
 def _start_all(services: Sequence[Service], host_of: Mapping[str, Host], lived: Lived) -> None:
     for service in services:
-        started = host_of[service.name].service_start(ServiceSpec.of(service))
+        started = host_of[service.name].service_start(spec_of(service))
         lived.started[service.name] = started
         lived.started_at = lived.started_at or started.started_at
 
@@ -176,11 +194,9 @@ def _await_all(
     for service in services:
         started = lived.started[service.name]
         health = host_of[service.name].await_health(
-            service.name,
+            spec_of(service),
             service.health,
-            pid=started.pid,
-            start_ticks=started.start_ticks,
-            cursor=started.cursor,
+            started,
             stop=stop.event if stop is not None else None,
         )
         if stop is not None:

@@ -1,7 +1,7 @@
 """Evidence from the services' logs: kept whole by collect, joined by key by compare."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from campaign.engine.artifacts import ArtifactFile
 from campaign.engine.measure import Place, Seen
@@ -9,6 +9,8 @@ from campaign.engine.session import Session
 from campaign.ledger import records
 from hypotheses.comparison import Comparison, TwoByTwo, associate
 from playbooks import join
+from playbooks.hosts.logs import Lost
+from playbooks.hosts.specs import spec_of
 from playbooks.playbook import Collect, Compare, LogSide
 
 
@@ -21,18 +23,18 @@ class _Log:
     service: str
     grep: str | None = None
     max_bytes: int | None = None
-    lost: int = 0
+    lost: Lost = field(default_factory=Lost)
 
     def chunks(self) -> Iterator[bytes]:
         service = self.session.system.services[self.service]
         log = self.session.hosts[service.host].service_log(
-            self.service,
-            self.place.cursors.get(self.service, 0),
+            spec_of(service),
+            self.place.cursors[self.service],
             grep=self.grep,
             max_bytes=self.max_bytes,
         )
         yield from log
-        self.lost += log.lost_bytes
+        self.lost += log.lost
 
     def lines(self) -> Iterator[bytes]:
         rest = b""
@@ -51,7 +53,7 @@ def collect(session: Session, place: Place, step_id: str, action: Collect) -> st
         with ArtifactFile(session, place.run, step_id, f"{service}.log") as artifact:
             for chunk in log.chunks():
                 artifact.write(chunk)
-        lost = f", {log.lost} bytes lost to rotation" if log.lost else ""
+        lost = f", {log.lost}" if log.lost else ""
         said.append(f"{service} {artifact.size} bytes{lost}")
     return "; ".join(said)
 
@@ -69,7 +71,7 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
         detector=_detector(session, place, action),
     )
     lost = left.lost + right.lost
-    comparison = replace(joined.comparison, lost=lost, coverage_known=not lost)
+    comparison = replace(joined.comparison, lost=lost.count, coverage_known=not lost)
     table = associate(seen.trials, comparison)
     seen.comparison, seen.table = comparison, table
     _store(session, place, step_id, comparison, joined.lines, table)

@@ -7,6 +7,7 @@ from campaign.engine.proof import Proof
 from campaign.engine.session import Session
 from hypotheses.comparison import Comparison, TwoByTwo
 from hypotheses.observation import Trial
+from playbooks.hosts.logs import Cursor
 from playbooks.hosts.processes import Exit
 from playbooks.plan import Boot
 from playbooks.playbook import Command, Http
@@ -46,7 +47,7 @@ class Place:
     boot_id: str
     cycle: str | None
     boot: Boot
-    cursors: Mapping[str, int]
+    cursors: Mapping[str, Cursor]
     conditions: Mapping[str, str]
     proof: Proof
 

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
+from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
+from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.plan import Boot, Plan
-from playbooks.system import System
+from playbooks.system import Service, System
 
 
 def refuse_outstanding(hosts: Hosts) -> None:
@@ -23,15 +25,34 @@ def refuse_outstanding(hosts: Hosts) -> None:
 
 
 def refuse_newer_files(plan: Plan, system: System, hosts: Hosts) -> None:
-    """Errors: CampaignError (REFUSED) where a file that the plan changes was changed by someone
+    """Errors: CampaignError (REFUSED) where a file that the plan changes, or one of a unit, was
 
-    after the service that runs it started: what runs is not what the file says.
+    changed by someone after the service that runs it started: what runs is not what it says.
     """
+    for name in dict.fromkeys(name for boot in plan.boots for name in boot.services):
+        _refuse_unusable(system.services[name], hosts)
     for boot in plan.measured:
         for text in _newer(boot, system, hosts):
             raise CampaignError(
                 Exit.REFUSED, text, "restart it first (campaign services restart), then run again"
             )
+
+
+def _refuse_unusable(service: Service, hosts: Hosts) -> None:
+    """Errors: CampaignError (REFUSED) for a unit that systemd cannot start, or has to reread."""
+    spec = spec_of(service)
+    if not isinstance(spec, UnitSpec):
+        return
+    try:
+        facts = hosts.peek(service.host).unit_facts(spec)
+    except HostError as error:
+        raise CampaignError(Exit.REFUSED, f"service {service.name}: {error}") from error
+    if facts.need_reload:
+        raise CampaignError(
+            Exit.REFUSED,
+            f"the files of {spec.unit} were changed and systemd has not read them again",
+            f"see systemctl cat {spec.unit}; then systemctl daemon-reload, and restart it",
+        )
 
 
 def _newer(boot: Boot, system: System, hosts: Hosts) -> Iterator[str]:
@@ -47,5 +68,5 @@ def _newer(boot: Boot, system: System, hosts: Hosts) -> Iterator[str]:
 
 def _started_at(system: System, hosts: Hosts, name: str) -> float | None:
     host: Host = hosts.peek(system.services[name].host)
-    state = host.service_state(name)
+    state = host.service_state(spec_of(system.services[name]))
     return state.started_at if state.running else None

@@ -13,6 +13,7 @@ from hypotheses.verdict import Effect
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import Environ, Process, ServiceState
+from playbooks.hosts.specs import spec_of
 from playbooks.plan import Boot
 from playbooks.system import Service, System
 
@@ -32,11 +33,17 @@ class ServiceProof:
     digests: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+    running: bool = True
+    invocation: str = ""
+    restarts: int = 0
 
     @property
-    def identity(self) -> tuple[int, int]:
-        """The main process, told from a later one with its pid."""
-        return self.pid, self.start_ticks
+    def identity(self) -> tuple[int, int, str, int]:
+        """This start of the service: its main process, told from a later one with its pid, and
+
+        what systemd calls it.
+        """
+        return self.pid, self.start_ticks, self.invocation, self.restarts
 
 
 @dataclass(frozen=True)
@@ -82,14 +89,10 @@ def _service(
     since: float | None,
 ) -> ServiceProof:
     host = hosts[service.host]
-    state = host.service_state(service.name)
+    state = host.service_state(spec_of(service))
     wanted = {one.name: one.after for one in boot.env if one.service == service.name}
     if not state.running or state.pid is None:
-        return ServiceProof(
-            service.name, 0, 0, 0.0, (), Effect.NOT_EFFECTIVE,
-            files=dict(_files(boot, service, host, None)),
-            reasons=(f"{service.name} is not running",),
-        )  # fmt: skip
+        return _no_process(service, state, dict(_files(boot, service, host, None)))
     environs = host.environ([one.pid for one in state.processes], [*wanted, *record], key)
     by_pid = {one.pid: one for one in environs}
     findings = [*_age(service, state, since), *_variables(service, state, by_pid, wanted)]
@@ -108,7 +111,23 @@ def _service(
         digests=dict(main.digest) if main else {},
         files=files,
         reasons=tuple(text for _, text in findings),
+        invocation=state.invocation,
+        restarts=state.restarts,
     )
+
+
+def _no_process(
+    service: Service, state: ServiceState, files: Mapping[str, str | None]
+) -> ServiceProof:
+    effect, what = Effect.NOT_EFFECTIVE, "is not running"
+    if state.running:
+        effect = Effect.UNPROVEN
+        what = "has no process that we can see, so nothing proves what it runs"
+    return ServiceProof(
+        service.name, 0, 0, state.started_at or 0.0, (), effect,
+        files=files, reasons=(f"{service.name} {what}",), running=state.running,
+        invocation=state.invocation, restarts=state.restarts,
+    )  # fmt: skip
 
 
 Finding = tuple[Effect, str]

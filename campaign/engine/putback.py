@@ -14,8 +14,9 @@ from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.files import Journal
 from playbooks.hosts.host import Host
+from playbooks.hosts.specs import spec_of
 from playbooks.plan import with_groups
-from playbooks.services.process import from_specs
+from playbooks.services.specs import from_specs
 from playbooks.system import Service
 
 DIALS = 3
@@ -130,13 +131,13 @@ def _to_restart(host: Host) -> tuple[Service, ...]:
     journal = host.journal()
     services, groups = from_specs(journal.specs)
     by_name = {one.name: one for one in services}
-    due = [one for one in by_name if _is_due(one, host, journal)]
+    due = [name for name, one in by_name.items() if _is_due(one, host, journal)]
     return tuple(by_name[one] for one in with_groups(due, tuple(by_name), groups) if one in by_name)
 
 
-def _is_due(service: str, host: Host, journal: Journal) -> bool:
-    state = host.service_state(service)
-    if service in journal.restarting and not state.running:
+def _is_due(service: Service, host: Host, journal: Journal) -> bool:
+    state = host.service_state(spec_of(service))
+    if service.name in journal.restarting and not state.running:
         return True
     starts = [process.started_boot for process in state.processes]
     return any(

@@ -8,10 +8,10 @@ from campaign.engine.session import Session
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
+from playbooks.hosts.specs import ServiceSpec, spec_of
 from playbooks.parsers.parser import signal_name
-from playbooks.services.process import specs_of
+from playbooks.services.specs import specs_of
 
-LAST_BYTES = 1000
 LAST_LINES = 3
 
 
@@ -41,17 +41,18 @@ def deaths(session: Session, proof: Proof) -> tuple[Death, ...]:
 
 def _deaths(session: Session, proven: Iterable[ServiceProof]) -> Iterator[Death]:
     for was in proven:
-        name = session.system.services[was.service].host
+        service = session.system.services[was.service]
+        name, spec = service.host, spec_of(service)
         host = session.hosts[name]
-        state = host.service_state(was.service)
-        if not was.pid or (state.running and (state.pid, state.start_ticks) == was.identity):
+        state = host.service_state(spec)
+        if not was.running or (state.running and state.identity == was.identity):
             continue
         if state.running:
-            what = f"pid {was.pid} became pid {state.pid}"
+            what = f"pid {was.pid} became pid {state.pid or 0}"
             yield Death(was.service, name, what, state.started_at)
         else:
             what = f"pid {was.pid} {_how(state)}"
-            yield Death(was.service, name, what, state.ended_at, _last_lines(host, was, state))
+            yield Death(was.service, name, what, state.ended_at, _last_lines(host, spec))
 
 
 def _how(state: ServiceState) -> str:
@@ -60,14 +61,13 @@ def _how(state: ServiceState) -> str:
     return "is gone" if state.exit_code is None else f"exited {state.exit_code}"
 
 
-def _last_lines(host: Host, was: ServiceProof, state: ServiceState) -> tuple[str, ...]:
+def _last_lines(host: Host, spec: ServiceSpec) -> tuple[str, ...]:
     """The end of its log; none where that cannot be read."""
-    start = max(state.start_cursor or 0, state.log_cursor - LAST_BYTES)
     try:
-        text = b"".join(host.service_log(was.service, start)).decode(errors="replace")
+        said = host.service_last_lines(spec)
     except HostError:
         return ()
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in said if line.strip()]
     return tuple(lines[-LAST_LINES:])
 
 

@@ -13,9 +13,11 @@ from hypotheses.rates import largest_separating, rate_text, smallest_separating_
 from hypotheses.verdict import Expect
 from playbooks.edits import FileState
 from playbooks.hosts.connection import HostError
+from playbooks.hosts.specs import UnitSpec, spec_of
+from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.plan import Boot, Plan, PlanError, make
 from playbooks.playbook import Command, Playbook, RateRule, Reproduce, Step
-from playbooks.system import System
+from playbooks.system import Service, System
 from playbooks.templates import render
 
 
@@ -92,9 +94,18 @@ def _planned(
         except HostError as error:
             raise PlanError(f"host {host}: {error}") from error
 
+    def facts(service: Service) -> UnitFacts | None:
+        spec = spec_of(service)
+        if not isinstance(spec, UnitSpec):
+            return None
+        try:
+            return hosts.peek(service.host).unit_facts(spec)
+        except HostError as error:
+            raise PlanError(f"service {service.name}: {error}") from error
+
     with _History.open(workspace, playbooks) as history:
         try:
-            made = make(system, playbooks, read, history)
+            made = make(system, playbooks, read, history, facts)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
         refuse_newer_files(made, system, hosts)

@@ -13,8 +13,9 @@ from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError
+from playbooks.hosts.specs import spec_of
 from playbooks.plan import expand
-from playbooks.system import Service, System
+from playbooks.system import CommandSpec, ProcessSpec, Service, System, SystemdSpec
 
 
 @dataclass(frozen=True)
@@ -37,19 +38,31 @@ def listed(workspace: Workspace) -> tuple[Listed, ...]:
 
 
 def _running(hosts: Hosts, service: Service) -> bool:
-    return hosts.peek(service.host).service_state(service.name).running
+    return hosts.peek(service.host).service_state(spec_of(service)).running
 
 
 def _listed(workspace: Workspace, hosts: Hosts, service: Service) -> Listed:
-    state = hosts.peek(service.host).service_state(service.name)
+    state = hosts.peek(service.host).service_state(spec_of(service))
     return Listed(
         service.name,
         state.running,
         state.pid if state.running else None,
         state.started_at if state.running else None,
         len(state.processes),
-        str(workspace.host_state / "services" / service.name / "log"),
+        _log_of(workspace, service),
     )
+
+
+def _log_of(workspace: Workspace, service: Service) -> str:
+    """Where a person finds its log: a path, or the command that shows it."""
+    folder = workspace.host_state / "services" / service.name
+    match service.manager:
+        case SystemdSpec(unit, user):
+            return f"journalctl {'--user-unit' if user else '--unit'}={unit}"
+        case CommandSpec(log=log):
+            return log or str(folder / "commands.log")
+        case ProcessSpec():
+            return str(folder / "log")
 
 
 def start(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
@@ -76,7 +89,7 @@ def stop(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
         running = [one for one in _chosen(system, names) if _running(hosts, one)]
         for service in reversed(running):
             try:
-                hosts[service.host].service_stop(service.name, service.stop_timeout_s)
+                hosts[service.host].service_stop(spec_of(service), service.stop_timeout_s)
             except HostError as error:
                 raise CampaignError(Exit.STEP_FAILED, f"{service.name}: {error}") from error
         return tuple(one.name for one in running)

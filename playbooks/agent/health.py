@@ -5,13 +5,12 @@ import time
 import weakref
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 
-from playbooks.agent import procfs
-from playbooks.agent.probes import Result, prober
-from playbooks.agent.services import Service
+from playbooks.agent import services
+from playbooks.agent.managed import Life, Managed, Started
+from playbooks.agent.probes import Prober
 from playbooks.agent.session import Handler, Session, VerbError
 
 LOOK_EVERY_S = 0.05
-_RECORD_WAIT_S = 1.0
 
 Reply = Tuple[Dict[str, Any], bytes]
 
@@ -19,13 +18,13 @@ Reply = Tuple[Dict[str, Any], bytes]
 class Check:
     """One probe, and how long it has been satisfied without a break."""
 
-    def __init__(self, said: Dict[str, Any], service: Service, cursor: int) -> None:
+    def __init__(self, said: Dict[str, Any], life: Life) -> None:
         self.timeout_s: float = said["timeout_s"]
         self.settled = False
         self.detail = ""
         self.ok_at: Optional[float] = None
         self._settle_s: float = said["settle_s"]
-        self._once: Callable[[], Result] = prober(said["probe"], service, cursor)
+        self._once = Prober(said["probe"], life.follow)
         self._ok_since = 0.0
 
     def look(self) -> None:
@@ -37,12 +36,16 @@ class Check:
             self.ok_at, self._ok_since = result.at, now
         self.settled = result.ok and now - self._ok_since >= self._settle_s
 
+    def close(self) -> None:
+        self._once.close()
+
 
 class Wait(NamedTuple):
-    """Whose health is awaited: this very process of the service, with its checks."""
+    """Whose health is awaited: this very start of the service, with its checks."""
 
-    service: Service
-    main: procfs.Identity
+    service: Managed
+    started: Started
+    life: Life
     checks: List[Check]
     cancelled: Callable[[], bool]
 
@@ -59,8 +62,8 @@ class Wait(NamedTuple):
             attempts += 1
             for check in self.checks:
                 check.look()
-            self._require_alive()
-            if all(check.settled for check in self.checks):
+            self.life.require()
+            if all(check.settled for check in self.checks) and not self.life.awaited():
                 return self._healthy(attempts)
             self._require_in_time(began)
             while time.monotonic() < next_look:
@@ -76,33 +79,6 @@ class Wait(NamedTuple):
         if self.cancelled():
             raise VerbError("cancelled", f"waiting for {self.service.name} was cancelled")
 
-    def _require_alive(self) -> None:
-        if procfs.is_running(self.main):
-            return
-        ended = self._how_it_ended()
-        how = f"exit code {ended['exit_code']}" if ended["exit_code"] is not None else "unknown"
-        if ended["exit_signal"] is not None:
-            how = f"signal {ended['exit_signal']}"
-        raise VerbError(
-            "crashed",
-            f"{self.service.name} ended before it was healthy: {how}",
-            log=self.service.last_lines(),
-            **ended,
-        )
-
-    def _how_it_ended(self) -> Dict[str, Optional[int]]:
-        """From the keeper's record, which follows the end in a moment."""
-        deadline = time.monotonic() + _RECORD_WAIT_S
-        record = self.service.record()
-        while record and record.main == self.main and record.ended_at is None:
-            if time.monotonic() > deadline:
-                break
-            time.sleep(0.01)
-            record = self.service.record()
-        if record is None or record.main != self.main:
-            return {"exit_code": None, "exit_signal": None}
-        return {"exit_code": record.exit_code, "exit_signal": record.exit_signal}
-
     def _require_in_time(self, began: float) -> None:
         waited = time.monotonic() - began
         for check in self.checks:
@@ -111,7 +87,7 @@ class Wait(NamedTuple):
                     "unhealthy",
                     f"{self.service.name} was not healthy within {check.timeout_s:g} s: "
                     f"{check.detail}",
-                    log=self.service.last_lines(),
+                    log=self.service.last_lines(self.started.cursor),
                 )
 
 
@@ -121,16 +97,17 @@ _waiting = weakref.WeakKeyDictionary()
 
 def await_health(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
     """Wait until a service is healthy; the event "health" of stream `sid` tells the outcome."""
-    sid, service = request["sid"], Service(session.state_dir, request["service"])
-    checks = [Check(said, service, request["cursor"]) for said in request["checks"]]
+    sid, service = request["sid"], services.find(session.state_dir, request["spec"])
+    started = Started(**request["started"])
+    life = service.life(started)
+    checks = [Check(said, life) for said in request["checks"]]
     cancel = threading.Event()
     _waiting.setdefault(session, {})[sid] = cancel
 
     def cancelled() -> bool:
         return cancel.is_set() or session.closing.is_set()
 
-    main = procfs.Identity(request["pid"], request["start_ticks"])
-    wait = Wait(service, main, checks, cancelled)
+    wait = Wait(service, started, life, checks, cancelled)
     session.run_in_thread(_tell, session, sid, wait)
     return {}, b""
 
@@ -143,6 +120,8 @@ def _tell(session: Session, sid: str, wait: Wait) -> None:
         outcome = {"error": facts}
     finally:
         _waiting[session].pop(sid, None)
+        for check in wait.checks:
+            check.close()
     session.emit({"event": "health", "sid": sid, **outcome})
 
 
@@ -155,4 +134,4 @@ def cancel_health(session: Session, request: Dict[str, Any], _body: bytes) -> Re
 
 
 VERBS: Dict[str, Handler] = {"await_health": await_health, "cancel_health": cancel_health}
-SLOW_VERBS: FrozenSet[str] = frozenset()
+SLOW_VERBS: FrozenSet[str] = frozenset({"await_health"})

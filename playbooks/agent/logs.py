@@ -9,6 +9,8 @@ import os
 import re
 from typing import List, NamedTuple, Optional, Pattern
 
+from playbooks.agent.session import VerbError
+
 _NAME = re.compile(r"(\d{20})\.log\Z")
 _TAIL = 1 << 16
 
@@ -132,6 +134,14 @@ def read_lines(folder: str, cursor: int, until: int, limit: int) -> Piece:
     cut = len(piece.data) if piece.complete else piece.data.rfind(b"\n") + 1
     left = len(piece.data) - cut if cut else 0
     return piece._replace(data=piece.data[: cut or None], cursor=piece.cursor - left)
+
+
+def compile_pattern(text: str) -> Pattern[bytes]:
+    """A regular expression for lines of UTF-8; error "bad-request" where it is none."""
+    try:
+        return re.compile(text.encode())
+    except re.error as error:
+        raise VerbError("bad-request", f"{text!r} is no regular expression: {error}") from None
 
 
 def matching(data: bytes, pattern: Pattern[bytes]) -> bytes:

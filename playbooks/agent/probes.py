@@ -9,15 +9,16 @@ import threading
 import time
 from typing import Any, Callable, Dict, FrozenSet, Iterator, NamedTuple, Optional, Tuple
 
-from playbooks.agent import logs
-from playbooks.agent.services import Service, compile_pattern
+from playbooks.agent import services
+from playbooks.agent.logs import compile_pattern
+from playbooks.agent.managed import Follow
 from playbooks.agent.session import Handler, Session, VerbError
 
 LIMIT_S = 5.0
 """Seconds that one probe may take where nothing else is said."""
 _BODY_LIMIT = 1 << 20
 _TAIL = 1 << 12
-_LOG_CHUNK = 1 << 20
+_LINE_LIMIT = 1 << 20
 
 Reply = Tuple[Dict[str, Any], bytes]
 
@@ -33,29 +34,30 @@ class Result(NamedTuple):
 Look = Callable[[], Tuple[bool, str]]
 
 
-def prober(
-    probe: Dict[str, Any],
-    service: Optional[Service],
-    cursor: Optional[int],
-    limit_s: float = LIMIT_S,
-) -> Callable[[], Result]:
-    """A function that makes this probe now, within `limit_s`, each time it is called.
+class Prober:
+    """Makes a probe within `limit_s` each time it is called; close it at the end.
 
-    A log probe begins at `cursor` (None: at the service's last start), looks on where it stopped,
-    and stays satisfied. Errors: "bad-request".
+    A log probe looks on in `log` where it stopped, and stays satisfied. Errors: "bad-request".
     """
-    look = _look(probe, service, cursor, limit_s)
 
-    def once() -> Result:
-        ok, detail = look()
+    def __init__(
+        self, probe: Dict[str, Any], log: Callable[[], Follow], limit_s: float = LIMIT_S
+    ) -> None:
+        self._watch: Optional[_LogWatch] = None
+        if probe["kind"] == "log":
+            self._watch = _LogWatch(log(), probe["match"])
+        self._look = self._watch.look if self._watch else _look(probe, limit_s)
+
+    def __call__(self) -> Result:
+        ok, detail = self._look()
         return Result(ok, detail, time.time())
 
-    return once
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
 
 
-def _look(
-    probe: Dict[str, Any], service: Optional[Service], cursor: Optional[int], limit_s: float
-) -> Look:
+def _look(probe: Dict[str, Any], limit_s: float) -> Look:
     kind = probe["kind"]
     if kind == "http":
         return lambda: _http(probe, limit_s)
@@ -63,16 +65,7 @@ def _look(
         return lambda: _tcp(probe["address"], limit_s)
     if kind == "command":
         return lambda: _command(probe["command"], limit_s)
-    if kind == "log" and service is not None:
-        return _LogWatch(service, _since(service, cursor), probe["match"]).look
-    raise VerbError("bad-request", f"a {kind} probe cannot be made here: it needs a service")
-
-
-def _since(service: Service, cursor: Optional[int]) -> int:
-    if cursor is not None:
-        return cursor
-    record = service.record()
-    return record.cursor if record else 0
+    raise VerbError("bad-request", f"this agent makes no {kind} probes")
 
 
 def _tcp(address: str, limit_s: float) -> Tuple[bool, str]:
@@ -208,24 +201,26 @@ def _kill_group(pid: int) -> None:
 
 
 class _LogWatch:
-    """Looks for a pattern in what a service has logged since a cursor, each byte once."""
+    """Looks for a pattern in what a service logs; a line still being written counts too."""
 
-    def __init__(self, service: Service, cursor: int, pattern: str) -> None:
-        self._folder, self._cursor = service.folder.log, cursor
-        self._words, self._pattern = pattern, compile_pattern(pattern)
-        self._found = ""
+    def __init__(self, log: Follow, pattern: str) -> None:
+        self._log, self._words = log, pattern
+        self._pattern = compile_pattern(pattern)
+        self._rest, self._found = b"", ""
 
     def look(self) -> Tuple[bool, str]:
-        """Whether a line had it; a line still being written counts once it has."""
-        end = logs.end(self._folder)
-        while not self._found and self._cursor < end:
-            piece = logs.read(self._folder, self._cursor, end, _LOG_CHUNK)
-            self._found = self._first_match(piece.data)
-            unfinished = len(piece.data) - (piece.data.rfind(b"\n") + 1)
-            self._cursor = piece.cursor - (unfinished if unfinished < len(piece.data) else 0)
-            if piece.cursor >= end:
+        """Whether a line had it."""
+        while not self._found:
+            data = self._log.read()
+            if not data:
                 break
+            text = self._rest + data
+            self._found = self._first_match(text)
+            self._rest = text[text.rfind(b"\n") + 1 :][-_LINE_LIMIT:]
         return bool(self._found), self._found or f"no line in the log matches {self._words!r} yet"
+
+    def close(self) -> None:
+        self._log.close()
 
     def _first_match(self, data: bytes) -> str:
         for line in data.splitlines():
@@ -235,11 +230,18 @@ class _LogWatch:
 
 
 def probe(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
-    """Make one probe within `timeout_s`; `service` and `cursor` are for one that reads a log."""
-    name = request.get("service")
-    service = Service(session.state_dir, name) if name else None
-    once = prober(request["probe"], service, request["cursor"], request["timeout_s"])
-    return once()._asdict(), b""
+    """Make one probe within `timeout_s`; `spec` and `cursor` are for one that reads a log."""
+
+    def log() -> Follow:
+        if not request.get("spec"):
+            raise VerbError("bad-request", "a log probe cannot be made here: it needs a service")
+        service = services.find(session.state_dir, request["spec"])
+        cursor = service.last_start() if request["cursor"] is None else request["cursor"]
+        return service.follow(service.log_end() if cursor is None else cursor)
+
+    once = Prober(request["probe"], log, request["timeout_s"])
+    with contextlib.closing(once):
+        return once()._asdict(), b""
 
 
 VERBS: Dict[str, Handler] = {"probe": probe}

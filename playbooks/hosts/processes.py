@@ -4,13 +4,16 @@ import contextlib
 import queue
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from playbooks.agent.framing import Frame
 from playbooks.hosts.connection import Connection, HostError, HostLost, Subscription
-from playbooks.system import HealthCheck, Probe, Service
+from playbooks.hosts.logs import Cursor, LogStream
+from playbooks.hosts.specs import CommandedSpec, ServiceSpec, UnitSpec
+from playbooks.hosts.unitfacts import UnitFacts
+from playbooks.system import HealthCheck, Probe
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -25,43 +28,24 @@ _Fact = TypeVar("_Fact", bound="DataclassInstance")
 
 
 @dataclass(frozen=True)
-class ServiceSpec:
-    """What the agent needs to start a service; `env_file` is read again at each start."""
-
-    name: str
-    command: tuple[str, ...]
-    cwd: str
-    env_file: str | None
-    log_max_bytes: int
-    log_keep: int
-
-    @classmethod
-    def of(cls, service: Service) -> Self:
-        """The specification of a service of campaign.yaml."""
-        process = service.process
-        return cls(
-            name=service.name,
-            command=process.command,
-            cwd=process.cwd,
-            env_file=service.env.path if service.env else None,
-            log_max_bytes=process.log_max_bytes,
-            log_keep=process.log_keep,
-        )
-
-
-@dataclass(frozen=True)
 class Started:
-    """A started service: its main process, when it started, the log's cursor before it."""
+    """A started service: its main process, when it started, the log's cursor before it.
 
-    pid: int
-    start_ticks: int
+    `pid` and `start_ticks` are None where no process is known. `invocation` is systemd's name for
+    this start, `restarts` how often systemd had restarted it by itself until then.
+    """
+
+    pid: int | None
+    start_ticks: int | None
     started_at: float
-    cursor: int
+    cursor: Cursor
+    invocation: str = ""
+    restarts: int = 0
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """`killed`: SIGTERM was not enough. Equal times where it was not running."""
+    """`killed`: it did not go by itself in time. Equal times where it was not running."""
 
     requested_at: float
     gone_at: float
@@ -91,6 +75,7 @@ class ServiceState:
 
     `running`: its main process is there. `processes`: all that runs of it, by pid; some may be
     left without a main process. `exit_*` and `ended_at` tell how the main process ended.
+    `word` is systemd's for its state; `need_reload`: its files changed since systemd read them.
     """
 
     running: bool
@@ -101,8 +86,15 @@ class ServiceState:
     exit_code: int | None
     exit_signal: int | None
     ended_at: float | None
-    start_cursor: int | None
-    log_cursor: int
+    invocation: str = ""
+    restarts: int = 0
+    need_reload: bool = False
+    word: str = ""
+
+    @property
+    def identity(self) -> tuple[int, int, str, int]:
+        """This start of the service: main process, its start, and what systemd calls it."""
+        return self.pid or 0, self.start_ticks or 0, self.invocation, self.restarts
 
 
 @dataclass(frozen=True)
@@ -157,77 +149,71 @@ class Exit:
     seconds: float
 
 
-class LogStream:
-    """The whole lines of a log from a cursor up to its end when this was made, in chunks.
-
-    Iterate once; then `next_cursor` is where to go on, `lost_bytes` counts what had rotated away
-    or could not be written, and `truncated` says that `max_bytes` left lines out.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        name: str,
-        cursor: int,
-        grep: str | None = None,
-        max_bytes: int | None = None,
-    ) -> None:
-        self._connection, self._name, self._grep = connection, name, grep
-        self._left = max_bytes
-        self.next_cursor, self.lost_bytes, self.truncated = cursor, 0, False
-
-    def __iter__(self) -> Iterator[bytes]:
-        end = None
-        while end is None or (self.next_cursor < end and not self.truncated):
-            facts, data = self._connection.call(
-                "service_log",
-                name=self._name,
-                cursor=self.next_cursor,
-                end=end,
-                grep=self._grep,
-                max_bytes=self._left,
-            )
-            end, self.next_cursor = facts["end"], facts["cursor"]
-            self.lost_bytes += facts["lost"]
-            self.truncated = facts["truncated"]
-            if self._left is not None:
-                self._left -= len(data)
-            if data:
-                yield data
-
-
 class ProcessVerbs:
     """The verbs of services and processes. All raise HostError and HostLost."""
 
     connection: Connection
 
     def service_start(self, spec: ServiceSpec) -> Started:
-        """Start a service. HostError kinds: "running", "start-failed"."""
+        """Start a service. HostError kinds: "running", "start-failed"; of a unit also
+
+        "unit-not-found", "masked", "bad-unit", "start-limit", "crashed", "denied", "no-systemd".
+        """
         facts, _ = self.connection.call("service_start", spec=asdict(spec))
         return _made(Started, facts)
 
-    def service_stop(self, name: str, timeout_s: float) -> Stopped:
-        """SIGTERM, then after `timeout_s` SIGKILL, to all of a service, until nothing is left.
+    def service_restart(self, spec: CommandedSpec) -> Started:
+        """Restart a service by its own command for that. HostError kinds: "start-failed"."""
+        facts, _ = self.connection.call("service_restart", spec=asdict(spec))
+        return _made(Started, facts)
+
+    def service_stop(self, spec: ServiceSpec, timeout_s: float) -> Stopped:
+        """Stop all of a service, by SIGKILL after `timeout_s`; returns when nothing is left.
 
         HostError kind "stuck": not even SIGKILL ended it.
         """
-        facts, _ = self.connection.call("service_stop", name=name, timeout_s=timeout_s)
+        facts, _ = self.connection.call("service_stop", spec=asdict(spec), timeout_s=timeout_s)
         return _made(Stopped, facts)
 
-    def service_state(self, name: str) -> ServiceState:
-        """What runs of a service, and how its last main process ended."""
-        facts, _ = self.connection.call("service_state", name=name)
+    def service_state(self, spec: ServiceSpec) -> ServiceState:
+        """What runs of a service, and how its last main process ended.
+
+        HostError kinds: "unit-not-found", "no-systemd".
+        """
+        facts, _ = self.connection.call("service_state", spec=asdict(spec))
         processes = tuple(_made(Process, one) for one in facts["processes"])
         return _made(ServiceState, {**facts, "processes": processes})
 
     def service_log(
-        self, name: str, cursor: int, *, grep: str | None = None, max_bytes: int | None = None
+        self,
+        spec: ServiceSpec,
+        cursor: Cursor,
+        *,
+        grep: str | None = None,
+        max_bytes: int | None = None,
     ) -> LogStream:
         """The log from `cursor` on; `grep`, a regular expression, picks lines on the host.
 
-        HostError kinds: "bad-request" (no regular expression), "log-reset" (the log was deleted).
+        HostError kinds: "bad-request" (no regular expression, a cursor of another log),
+        "log-reset" (the log was deleted), "denied".
         """
-        return LogStream(self.connection, name, cursor, grep, max_bytes)
+        return LogStream(self.connection, spec, cursor, grep, max_bytes)
+
+    def service_log_end(self, spec: ServiceSpec) -> Cursor:
+        """The cursor that sees only what is logged from now on."""
+        cursor: Cursor = self.connection.call("service_log_end", spec=asdict(spec))[0]["cursor"]
+        return cursor
+
+    def service_last_lines(self, spec: ServiceSpec) -> tuple[str, ...]:
+        """The newest lines of the log since the last start, for people."""
+        return tuple(self.connection.call("service_last_lines", spec=asdict(spec))[0]["lines"])
+
+    def unit_facts(self, spec: UnitSpec) -> UnitFacts:
+        """What systemd has read of a unit. HostError kinds: "unit-not-found", "masked",
+
+        "bad-unit", "no-systemd".
+        """
+        return UnitFacts.of(self.connection.call("unit_facts", spec=asdict(spec))[0])
 
     def environ(self, pids: Sequence[int], names: Sequence[str], key: bytes) -> tuple[Environ, ...]:
         """Each process's environment: plain values of `names`, digests under `key` of all."""
@@ -242,8 +228,8 @@ class ProcessVerbs:
     def probe(
         self,
         probe: Probe,
-        service: str | None = None,
-        cursor: int | None = None,
+        spec: ServiceSpec | None = None,
+        cursor: Cursor | None = None,
         *,
         timeout_s: float = 5.0,
     ) -> ProbeResult:
@@ -252,35 +238,35 @@ class ProcessVerbs:
         A log probe needs its service, and looks from `cursor` on (None: from its last start).
         """
         facts, _ = self.connection.call(
-            "probe", probe=asdict(probe), service=service, cursor=cursor, timeout_s=timeout_s
+            "probe",
+            probe=asdict(probe),
+            spec=asdict(spec) if spec else None,
+            cursor=cursor,
+            timeout_s=timeout_s,
         )
         return _made(ProbeResult, facts)
 
     def await_health(
         self,
-        service: str,
+        spec: ServiceSpec,
         checks: Sequence[HealthCheck],
+        started: Started,
         *,
-        pid: int,
-        start_ticks: int,
-        cursor: int,
         stop: threading.Event | None = None,
     ) -> Health:
-        """Wait on the host until every check of this process of the service has settled.
+        """Wait on the host until every check of this start of the service has settled.
 
-        HostError kinds: "crashed" (detail: exit_code, exit_signal, log), "unhealthy" (detail:
-        log), "cancelled" (`stop` was set). `log` holds the last lines.
+        HostError kinds: "crashed", "start-failed", "start-limit" (detail: exit_code, exit_signal,
+        log), "unhealthy" (detail: log), "cancelled" (`stop` was set). `log`: the last lines.
         """
         sid = _new_sid()
         with self.connection.subscribe(sid) as stream:
             self.connection.call(
                 "await_health",
                 sid=sid,
-                service=service,
+                spec=asdict(spec),
                 checks=[asdict(check) for check in checks],
-                pid=pid,
-                start_ticks=start_ticks,
-                cursor=cursor,
+                started=asdict(started),
             )
             facts, _ = _Events(self.connection, stream, stop, "cancel_health").next()
         if "error" in facts:

@@ -17,7 +17,7 @@ from agent_trees import write
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.host import Change, Host
 from playbooks.hosts.local import LocalChannel
-from playbooks.hosts.processes import ServiceSpec
+from playbooks.hosts.specs import EmbeddedSpec
 
 OpenHost = Callable[..., Host]
 
@@ -58,13 +58,13 @@ def test_the_lock_ends_with_its_holder(open_host: OpenHost) -> None:
 
 
 def test_a_service_does_not_hold_it(open_host: OpenHost, tmp_path: Path) -> None:
-    spec = ServiceSpec("idle", ("sleep", "600"), str(tmp_path), None, 1 << 20, 2)
+    spec = EmbeddedSpec("idle", ("sleep", "600"), str(tmp_path), None, 1 << 20, 2)
     first = open_host()
     first.service_start(spec)
     first.close()
     second = open_host()
-    assert second.service_state("idle").running
-    second.service_stop("idle", 5)
+    assert second.service_state(spec).running
+    second.service_stop(spec, 5)
 
 
 def test_a_newcomer_waits_for_one_that_is_ending(open_host: OpenHost, tmp_path: Path) -> None:

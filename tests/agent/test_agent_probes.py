@@ -15,7 +15,8 @@ import pytest
 
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
-from playbooks.hosts.processes import Health, ServiceSpec, Started
+from playbooks.hosts.processes import Health, Started
+from playbooks.hosts.specs import EmbeddedSpec
 from playbooks.system import CommandProbe, HealthCheck, HttpProbe, LogProbe, TcpProbe
 
 PYTHON = (sys.executable, "-I", "-S", "-u", "-c")
@@ -137,6 +138,9 @@ def test_a_command_has_its_time(host: Host) -> None:
     assert (result.ok, "timed out: y" in result.detail) == (False, True), result
 
 
+SVC = EmbeddedSpec("svc", (), "/", None, 1 << 20, 4)
+
+
 class Svc:
     """A service of this test's host, and the wait for its health."""
 
@@ -145,35 +149,27 @@ class Svc:
         self.started: Started
 
     def start(self, code: str) -> None:
-        spec = ServiceSpec("svc", (*PYTHON, code), str(self._place), None, 1 << 20, 4)
+        spec = replace(SVC, command=(*PYTHON, code), cwd=str(self._place))
         self.started = self._host.service_start(spec)
 
     def health(self, *checks: HealthCheck, stop: threading.Event | None = None) -> Health:
-        now = self.started
-        return self._host.await_health(
-            "svc",
-            checks,
-            pid=now.pid,
-            start_ticks=now.start_ticks,
-            cursor=now.cursor,
-            stop=stop,
-        )
+        return self._host.await_health(SVC, checks, self.started, stop=stop)
 
 
 @pytest.fixture
 def svc(host: Host, tmp_path: Path) -> Iterator[Svc]:
     yield Svc(host, tmp_path)
-    host.service_stop("svc", 0.0)
+    host.service_stop(SVC, 0.0)
 
 
 def test_log_probe_sees_only_this_start(host: Host, svc: Svc) -> None:
     svc.start("print('ready')")
     svc_log = LogProbe("^ready$")
-    wait_for(lambda: host.probe(svc_log, "svc", svc.started.cursor).ok)
-    wait_for(lambda: not host.service_state("svc").running)
+    wait_for(lambda: host.probe(svc_log, SVC, svc.started.cursor).ok)
+    wait_for(lambda: not host.service_state(SVC).running)
     svc.start("import time; time.sleep(600)")
-    assert not host.probe(svc_log, "svc", svc.started.cursor).ok
-    assert not host.probe(svc_log, "svc").ok
+    assert not host.probe(svc_log, SVC, svc.started.cursor).ok
+    assert not host.probe(svc_log, SVC).ok
     with pytest.raises(HostError, match="needs a service"):
         host.probe(svc_log)
 

@@ -11,20 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.agent import procfs, services
+from playbooks.agent import embedded, procfs, services
 from playbooks.agent.session import Session, VerbError
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.local import LocalChannel
-from playbooks.hosts.processes import ServiceSpec, Started
+from playbooks.hosts.processes import Started
+from playbooks.hosts.specs import EmbeddedSpec, spec_of
 from playbooks.system import CommandProbe, EnvMethod, ProcessSpec, Service
 
 PYTHON = (sys.executable, "-I", "-S", "-u", "-c")
+SVC = EmbeddedSpec("svc", (), "/", None, 1 << 20, 4)
 WAITS = "import time; print('ready'); time.sleep(600)"
 
 
-def spec(tmp_path: Path, code: str, **changes: object) -> ServiceSpec:
-    whole = ServiceSpec("svc", (*PYTHON, code), str(tmp_path), None, 1 << 20, 4)
+def spec(tmp_path: Path, code: str, **changes: object) -> EmbeddedSpec:
+    whole = EmbeddedSpec("svc", (*PYTHON, code), str(tmp_path), None, 1 << 20, 4)
     return replace(whole, **changes)  # type: ignore[arg-type]
 
 
@@ -36,31 +38,31 @@ def wait_for(condition: Callable[[], object], seconds: float = 10.0) -> None:
 
 
 def log_of(host: Host, cursor: int = 0) -> bytes:
-    return b"".join(host.service_log("svc", cursor))
+    return b"".join(host.service_log(SVC, cursor))
 
 
 @pytest.fixture
-def start(host: Host) -> Iterator[Callable[[ServiceSpec], Started]]:
+def start(host: Host) -> Iterator[Callable[[EmbeddedSpec], Started]]:
     """Start services that are ended with the test."""
     names = []
 
-    def one(wanted: ServiceSpec) -> Started:
+    def one(wanted: EmbeddedSpec) -> Started:
         names.append(wanted.name)
         return host.service_start(wanted)
 
     yield one
     for name in names:
-        host.service_stop(name, 0.0)
+        host.service_stop(replace(SVC, name=name), 0.0)
 
 
-Start = Callable[[ServiceSpec], Started]
+Start = Callable[[EmbeddedSpec], Started]
 
 
 def test_start_state_stop(host: Host, tmp_path: Path, start: Start) -> None:
     before = time.time()
     started = start(spec(tmp_path, WAITS))
     wait_for(lambda: log_of(host, started.cursor) == b"ready\n")
-    state = host.service_state("svc")
+    state = host.service_state(SVC)
     assert (state.running, state.pid, state.start_ticks) == (
         True,
         started.pid,
@@ -70,17 +72,17 @@ def test_start_state_stop(host: Host, tmp_path: Path, start: Start) -> None:
     assert abs(state.processes[0].started_at - before) < 5
     assert abs(state.processes[0].started_boot - procfs.boot_clock()) < 5
     assert os.getpgid(started.pid) == started.pid
-    stopped = host.service_stop("svc", 10)
+    stopped = host.service_stop(SVC, 10)
     assert (stopped.was_running, stopped.killed) == (True, False)
     assert stopped.requested_at <= stopped.gone_at
-    after = host.service_state("svc")
+    after = host.service_state(SVC)
     assert (after.running, after.exit_signal, after.processes) == (False, signal.SIGTERM, ())
 
 
 def test_stop_of_what_does_not_run(host: Host) -> None:
-    stopped = host.service_stop("svc", 1)
+    stopped = host.service_stop(SVC, 1)
     assert (stopped.was_running, stopped.killed) == (False, False)
-    assert host.service_state("svc").pid is None
+    assert host.service_state(SVC).pid is None
 
 
 def test_a_second_start_is_refused(tmp_path: Path, start: Start) -> None:
@@ -105,7 +107,7 @@ def test_what_cannot_start_says_so_at_once(
     with pytest.raises(HostError, match=words) as caught:
         host.service_start(spec(tmp_path, WAITS, **changes))
     assert caught.value.kind == "start-failed"
-    assert not host.service_state("svc").running
+    assert not host.service_state(SVC).running
 
 
 def test_environment_is_small_and_the_file_is_read_at_each_start(
@@ -122,15 +124,15 @@ def test_environment_is_small_and_the_file_is_read_at_each_start(
         assert f"('MODE', '{value}')".encode() in said
         assert b"CAMPAIGN_TEST_LEAK" not in said
         assert b"PATH" in said
-        host.service_stop("svc", 5)
+        host.service_stop(SVC, 5)
 
 
 def test_kill_after_the_timeout(host: Host, tmp_path: Path, start: Start) -> None:
     code = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {WAITS}"
     started = start(spec(tmp_path, code))
     wait_for(lambda: log_of(host, started.cursor))
-    assert host.service_stop("svc", 0.1).killed
-    assert host.service_state("svc").exit_signal == signal.SIGKILL
+    assert host.service_stop(SVC, 0.1).killed
+    assert host.service_state(SVC).exit_signal == signal.SIGKILL
 
 
 LEAVES = """
@@ -149,9 +151,9 @@ time.sleep(600)
 def test_a_child_that_left_the_group_is_ended_too(host: Host, tmp_path: Path, start: Start) -> None:
     started = start(spec(tmp_path, LEAVES))
     wait_for(lambda: log_of(host, started.cursor).count(b"\n") == 2)
-    assert len(host.service_state("svc").processes) == 2
-    assert not host.service_stop("svc", 10).killed
-    assert host.service_state("svc").processes == ()
+    assert len(host.service_state(SVC).processes) == 2
+    assert not host.service_stop(SVC, 10).killed
+    assert host.service_state(SVC).processes == ()
 
 
 def test_strays_after_the_main_process_are_seen_and_ended(
@@ -160,34 +162,34 @@ def test_strays_after_the_main_process_are_seen_and_ended(
     started = start(spec(tmp_path, LEAVES))
     wait_for(lambda: log_of(host, started.cursor).count(b"\n") == 2)
     os.kill(started.pid, signal.SIGKILL)
-    wait_for(lambda: not host.service_state("svc").running)
-    assert len(host.service_state("svc").processes) == 1
+    wait_for(lambda: not host.service_state(SVC).running)
+    assert len(host.service_state(SVC).processes) == 1
     with pytest.raises(HostError, match="stop it first"):
         start(spec(tmp_path, WAITS))
-    assert host.service_stop("svc", 10).was_running
+    assert host.service_stop(SVC, 10).was_running
 
 
 def test_exit_code_is_kept(host: Host, tmp_path: Path, start: Start) -> None:
     start(spec(tmp_path, "raise SystemExit(7)"))
-    wait_for(lambda: host.service_state("svc").exit_code == 7)
-    assert host.service_state("svc").ended_at is not None
+    wait_for(lambda: host.service_state(SVC).exit_code == 7)
+    assert host.service_state(SVC).ended_at is not None
 
 
 def test_log_rotates_and_lost_bytes_are_counted(host: Host, tmp_path: Path, start: Start) -> None:
     code = "for n in range(2000): print(f'line {n:05}')"
     started = start(spec(tmp_path, code, log_max_bytes=4000, log_keep=2))
-    wait_for(lambda: host.service_state("svc").log_cursor == started.cursor + 22_000)
-    stream = host.service_log("svc", started.cursor)
+    wait_for(lambda: host.service_log_end(SVC) == started.cursor + 22_000)
+    stream = host.service_log(SVC, started.cursor)
     data = b"".join(stream)
     assert 4000 <= len(data) <= 8000
-    assert stream.lost_bytes == 22_000 - len(data)
+    assert stream.lost.bytes == 22_000 - len(data)
     assert stream.next_cursor == 22_000
     assert data.endswith(b"line 01999\n")
 
 
 def test_the_cursor_grows_over_restarts(host: Host, tmp_path: Path, start: Start) -> None:
     first = start(spec(tmp_path, "print('first')"))
-    wait_for(lambda: not host.service_state("svc").running)
+    wait_for(lambda: not host.service_state(SVC).running)
     wait_for(lambda: log_of(host) == b"first\n")
     second = start(spec(tmp_path, "print('second')"))
     wait_for(lambda: log_of(host) == b"first\nsecond\n")
@@ -198,30 +200,30 @@ def test_the_cursor_grows_over_restarts(host: Host, tmp_path: Path, start: Start
 def test_log_is_picked_and_cut_on_the_host(host: Host, tmp_path: Path, start: Start) -> None:
     start(spec(tmp_path, "for n in range(1000): print('even' if n % 2 == 0 else 'odd', n)"))
     wait_for(lambda: log_of(host).endswith(b"odd 999\n"))
-    picked = b"".join(host.service_log("svc", 0, grep=r"^even \d\d$"))
+    picked = b"".join(host.service_log(SVC, 0, grep=r"^even \d\d$"))
     assert picked.splitlines() == [b"even %d" % n for n in range(10, 100, 2)]
-    cut = host.service_log("svc", 0, max_bytes=20)
+    cut = host.service_log(SVC, 0, max_bytes=20)
     assert b"".join(cut) == b"even 0\nodd 1\neven 2\n"[:20].rpartition(b"\n")[0] + b"\n"
     assert cut.truncated
     with pytest.raises(HostError, match="no regular expression"):
-        list(host.service_log("svc", 0, grep="("))
+        list(host.service_log(SVC, 0, grep="("))
 
 
 def test_a_cursor_beyond_the_log_is_an_error(host: Host) -> None:
     with pytest.raises(HostError, match="was deleted") as caught:
-        list(host.service_log("svc", 5))
+        list(host.service_log(SVC, 5))
     assert caught.value.kind == "log-reset"
 
 
 def test_a_name_that_leaves_the_folder_is_refused(host: Host) -> None:
     with pytest.raises(HostError, match="cannot be the name"):
-        host.service_state("../svc")
+        host.service_state(replace(SVC, name="../svc"))
 
 
 def test_a_specification_of_the_system_file() -> None:
     process = ProcessSpec(("run",), "/srv", 10, 2)
     service = Service("svc", "here", process, EnvMethod("env_file", "/srv/env"))
-    assert ServiceSpec.of(service) == ServiceSpec("svc", ("run",), "/srv", "/srv/env", 10, 2)
+    assert spec_of(service) == EmbeddedSpec("svc", ("run",), "/srv", "/srv/env", 10, 2)
 
 
 def oldest_python() -> str | None:
@@ -256,11 +258,11 @@ def test_a_service_outlives_its_agent_and_is_found_again(tmp_path: Path, python:
         assert host.probe(CommandProbe(("true",))).ok
         assert host.listening([1]) == {}
     with visit() as host:
-        state = host.service_state("svc")
+        state = host.service_state(SVC)
         assert (state.running, state.pid) == (True, first.pid)
         assert host.environ([first.pid], ["PATH"], b"key")[0].readable
         wait_for(lambda: log_of(host) == b"ready\n")
-        assert host.service_stop("svc", 10).was_running
+        assert host.service_stop(SVC, 10).was_running
 
 
 @pytest.fixture
@@ -268,21 +270,21 @@ def session(tmp_path: Path) -> Iterator[Session]:
     """A visit without a pipe, for what an operator does not see."""
     visit = Session(str(tmp_path / "state"), lambda _: None)
     yield visit
-    services.stop(visit, {"name": "svc", "timeout_s": 0.0}, b"")
+    services.stop(visit, {"spec": SVC.__dict__, "timeout_s": 0.0}, b"")
 
 
-def started(session: Session, wanted: ServiceSpec) -> procfs.Identity:
+def started(session: Session, wanted: EmbeddedSpec) -> procfs.Identity:
     facts, _ = services.start(session, {"spec": wanted.__dict__}, b"")
     return procfs.Identity(facts["pid"], facts["start_ticks"])
 
 
 def log_text(session: Session) -> bytes:
-    return services.log(session, {"name": "svc", "cursor": 0}, b"")[1]
+    return services.log(session, {"spec": SVC.__dict__, "cursor": 0}, b"")[1]
 
 
 def test_a_keeper_is_deaf_to_signals_meant_for_operators(session: Session, tmp_path: Path) -> None:
     main = started(session, spec(tmp_path, WAITS))
-    service = services.Service(session.state_dir, "svc")
+    service = embedded.Embedded(session.state_dir, SVC.__dict__)
     record = service.record()
     assert record is not None
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -299,18 +301,18 @@ def test_a_killed_keeper_leaves_a_service_that_can_be_stopped(
 ) -> None:
     main = started(session, spec(tmp_path, LEAVES))
     wait_for(lambda: log_text(session).count(b"\n") == 2)
-    record = services.Service(session.state_dir, "svc").record()
+    record = embedded.Embedded(session.state_dir, SVC.__dict__).record()
     assert record is not None
     os.kill(record.keeper.pid, signal.SIGKILL)
     wait_for(lambda: not procfs.is_running(record.keeper))
     assert procfs.is_running(main)
-    facts, _ = services.state(session, {"name": "svc"}, b"")
+    facts, _ = services.state(session, {"spec": SVC.__dict__}, b"")
     assert (facts["running"], len(facts["processes"])) == (True, 2)
     with pytest.raises(VerbError, match="stop it first"):
         started(session, spec(tmp_path, WAITS))
-    facts, _ = services.stop(session, {"name": "svc", "timeout_s": 10.0}, b"")
+    facts, _ = services.stop(session, {"spec": SVC.__dict__, "timeout_s": 10.0}, b"")
     assert facts["was_running"]
-    assert services.Service(session.state_dir, "svc").processes() == []
+    assert embedded.Embedded(session.state_dir, SVC.__dict__).processes() == []
     assert procfs.is_running(started(session, spec(tmp_path, WAITS)))
 
 
@@ -319,7 +321,7 @@ def test_a_service_outlives_the_death_of_its_keeper_while_it_prints(
 ) -> None:
     counts = "import time\nfor n in range(10**6):\n print(n)\n time.sleep(.001)"
     main = started(session, spec(tmp_path, counts))
-    record = services.Service(session.state_dir, "svc").record()
+    record = embedded.Embedded(session.state_dir, SVC.__dict__).record()
     assert record is not None
     os.kill(record.keeper.pid, signal.SIGKILL)
     wait_for(lambda: not procfs.is_running(record.keeper))
@@ -333,7 +335,7 @@ def test_a_service_outlives_the_death_of_its_keeper_while_it_prints(
 
 def test_a_recycled_pid_is_not_touched(session: Session, tmp_path: Path) -> None:
     started(session, spec(tmp_path, "pass"))
-    service = services.Service(session.state_dir, "svc")
+    service = embedded.Embedded(session.state_dir, SVC.__dict__)
     wait_for(lambda: (record := service.record()) and record.over)
     record = service.record()
     assert record is not None
@@ -341,14 +343,14 @@ def test_a_recycled_pid_is_not_touched(session: Session, tmp_path: Path) -> None
     assert own is not None
     recycled = own._replace(start_ticks=own.start_ticks - 1)
     service.folder.save(record._replace(keeper=recycled, main=recycled, over=False))
-    facts, _ = services.stop(session, {"name": "svc", "timeout_s": 0.0}, b"")
+    facts, _ = services.stop(session, {"spec": SVC.__dict__, "timeout_s": 0.0}, b"")
     assert not facts["was_running"]
-    assert not services.state(session, {"name": "svc"}, b"")[0]["running"]
+    assert not services.state(session, {"spec": SVC.__dict__}, b"")[0]["running"]
 
 
 def test_a_record_of_another_boot_is_history(session: Session, tmp_path: Path) -> None:
     started(session, spec(tmp_path, WAITS))
-    service = services.Service(session.state_dir, "svc")
+    service = embedded.Embedded(session.state_dir, SVC.__dict__)
     record = service.record()
     assert record is not None
     service.folder.save(record._replace(boot_id="another"))
@@ -358,7 +360,7 @@ def test_a_record_of_another_boot_is_history(session: Session, tmp_path: Path) -
 
 
 def test_a_damaged_record_says_what_to_do(session: Session) -> None:
-    service = services.Service(session.state_dir, "svc")
+    service = embedded.Embedded(session.state_dir, SVC.__dict__)
     Path(service.folder.path).mkdir(parents=True)
     record = Path(service.folder.record)
     for text in ("{", "[]", json.dumps({"keeper": [1, 2]})):

@@ -17,6 +17,7 @@ from playbooks.agent import procfs, spawn
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import Exit
+from playbooks.hosts.specs import EmbeddedSpec
 
 PYTHON = (sys.executable, "-I", "-S", "-u", "-c")
 DAEMON = """
@@ -135,7 +136,8 @@ def test_a_stalled_reader_stalls_the_command_and_nobody_else(host: Host) -> None
     thread = threading.Thread(target=lambda: done.append(run(host, code, stall)))
     thread.start()
     assert held.wait(10)
-    assert not host.service_state("another").running
+    another = EmbeddedSpec("another", (), "/", None, 1 << 20, 4)
+    assert not host.service_state(another).running
     release.set()
     thread.join(30)
     assert sum(got) == 20 * 16 * 65536

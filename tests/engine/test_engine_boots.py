@@ -212,7 +212,7 @@ QUICK = settings(
 
 
 def planned(drawn: Drawn) -> Plan:
-    return make(SYSTEM, drawn.playbooks, read, NoHistory())
+    return make(SYSTEM, drawn.playbooks, read, NoHistory(), lambda _: None)
 
 
 def tree_of(boot: Boot) -> Tree:

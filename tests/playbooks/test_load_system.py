@@ -28,20 +28,20 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def test_services_are_read(workspace: Workspace) -> None:
     system, root = workspace.system(), workspace.root
     prefill, decode, router = system.services.values()
-    assert prefill.process == ProcessSpec(("python", "prefill.py"), str(root / "system"))
+    assert prefill.manager == ProcessSpec(("python", "prefill.py"), str(root / "system"))
     assert prefill.env == EnvMethod("env_file", str(root / "env/prefill.env"))
     probe = HttpProbe("http://127.0.0.1:30000/health")
     assert prefill.health == (HealthCheck(probe, timeout_s=300, settle_s=2),)
     assert prefill.ports == (30000,)
     assert decode.host == "here"
-    assert decode.process == ProcessSpec(("/bin/sh", "-c", "exec python decode.py"), str(root))
+    assert decode.manager == ProcessSpec(("/bin/sh", "-c", "exec python decode.py"), str(root))
     assert [check.probe for check in decode.health] == [
         TcpProbe("127.0.0.1:30001"),
         LogProbe("ready"),
         CommandProbe(("test", "-e", "up")),
     ]
     assert (decode.stop_timeout_s, router.stop_timeout_s) == (5, 20)
-    assert (router.process.log_max_bytes, router.process.log_keep) == (10_000_000, 2)
+    assert (router.manager.log_max_bytes, router.manager.log_keep) == (10_000_000, 2)
     assert router.env is None
 
 
@@ -103,7 +103,7 @@ def test_a_relative_path_to_the_file_gives_absolute_paths(
     monkeypatch.chdir(workspace.root)
     system = load_system(Path("campaign.yaml"), ENVIRON)
     assert system.root == workspace.root
-    assert system.services["decode"].process.cwd == str(workspace.root)
+    assert system.services["decode"].manager.cwd == str(workspace.root)
 
 
 TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: true}")
@@ -142,7 +142,7 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
         (
             "    process: {command: [python, prefill.py], cwd: system}\n",
             "",
-            "6:3: missing key 'process': The process that campaign starts and stops.",
+            "7:5: expected exactly one of the keys process, systemd, command",
         ),
         (
             "[python, prefill.py]",
@@ -154,7 +154,11 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
             "[]",
             "8:24: expected a list of words, or one text for /bin/sh, not a list",
         ),
-        ("via: env_file", "via: script", "9:16: expected env_file, not 'script'"),
+        (
+            "via: env_file",
+            "via: scripts",
+            "9:16: expected env_file, dropin or script, not 'scripts' (did you mean 'script'?)",
+        ),
         (
             'http: "http://127.0.0.1:30000/health", ',
             "",

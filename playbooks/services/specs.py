@@ -1,19 +1,22 @@
-"""Embedded services: processes that the agent's own supervisor keeps."""
+"""Services as JSON, for the host's journal: what it takes to restart them without our files."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from playbooks.system import (
     CommandProbe,
+    CommandSpec,
     EnvMethod,
     HealthCheck,
     HttpProbe,
     LogProbe,
+    Manager,
     Probe,
     ProcessSpec,
     Service,
     System,
+    SystemdSpec,
     TcpProbe,
 )
 
@@ -24,6 +27,12 @@ _PROBES: Mapping[str, type[HttpProbe | TcpProbe | CommandProbe | LogProbe]] = {
     "log": LogProbe,
 }
 
+
+_MANAGERS: Mapping[str, Callable[..., Manager]] = {
+    "process": ProcessSpec,
+    "systemd": SystemdSpec,
+    "command": CommandSpec,
+}
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -51,18 +60,25 @@ def from_specs(specs: Mapping[str, Any] | None) -> tuple[tuple[Service, ...], Gr
 
 
 def _service(document: Mapping[str, Any]) -> Service:
-    process = dict(document["process"])
-    process["command"] = tuple(process["command"])
     env = document["env"]
     return Service(
         name=document["name"],
         host=document["host"],
-        process=ProcessSpec(**process),
+        manager=_manager(document["manager"]),
         env=EnvMethod(**env) if env else None,
         health=tuple(_check(check) for check in document["health"]),
         ports=tuple(document["ports"]),
         stop_timeout_s=document["stop_timeout_s"],
     )
+
+
+def _manager(document: Mapping[str, Any]) -> Manager:
+    fields = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in document.items()
+        if name != "kind"
+    }
+    return _MANAGERS[document["kind"]](**fields)
 
 
 def _check(document: Mapping[str, Any]) -> HealthCheck:

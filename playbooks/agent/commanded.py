@@ -1,0 +1,244 @@
+"""Services that commands manage: docker compose, supervisord, kubectl, serve scripts.
+
+Whether one runs is said by its `status` command; which processes it has, by `pids` where that is
+given. What its commands print goes to a log of ours, and so does what a script leaves running
+prints, unless it has a log of its own.
+"""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import time
+from typing import Any, Dict, List, Optional, Set
+
+from playbooks.agent import durable, procfs, subtree
+from playbooks.agent.embedded import read_env_file
+from playbooks.agent.filelog import FileLog
+from playbooks.agent.managed import (
+    Cursor,
+    Follow,
+    Life,
+    LogPiece,
+    Managed,
+    Started,
+    State,
+    Stopped,
+    not_running,
+)
+from playbooks.agent.session import VerbError
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+_COMMAND_LIMIT_S = 300.0
+_STATUS_LIMIT_S = 30.0
+_LOOK_EVERY_S = 0.1
+_LIFE_EVERY_S = 0.5
+_LOG_MAX_BYTES = 16 << 20
+
+
+class Commanded(Managed):
+    """The service in `spec`."""
+
+    def __init__(self, state_dir: str, spec: Dict[str, Any]) -> None:
+        self.name = spec["name"]
+        if not _NAME.match(self.name):
+            raise VerbError("bad-request", f"{self.name!r} cannot be the name of a service")
+        self._spec = spec
+        self._folder = os.path.join(os.path.realpath(state_dir), "services", self.name)
+        self._printed = os.path.join(self._folder, "commands.log")
+        self._log = FileLog(self.name, spec["log"] or self._printed)
+
+    def start(self) -> Started:
+        """Errors: "running", "start-failed" with the last of what the command printed."""
+        if self.is_up():
+            raise VerbError("running", f"{self.name} runs already: stop it first")
+        return self._begin("start")
+
+    def restart(self) -> Started:
+        """Stop and start in one, by its `restart` command. Errors: "start-failed"."""
+        return self._begin("restart")
+
+    def _begin(self, verb: str) -> Started:
+        self._make_room()
+        cursor, started_at = self._log.end(), time.time()
+        status = self._run(verb, _COMMAND_LIMIT_S)
+        if status != 0:
+            how = "took too long" if status is None else f"exited {status}"
+            raise VerbError(
+                "start-failed",
+                f"{self.name}: its {verb} command {how}",
+                log=FileLog(self.name, self._printed).last_lines(None),
+            )
+        started = Started(None, None, started_at, cursor)
+        main = self._main()
+        if main is not None:
+            started = started._replace(pid=main.pid, start_ticks=main.start_ticks)
+        self._remember(started)
+        return started
+
+    def stop(self, timeout_s: float) -> Stopped:
+        """Runs `stop`, and waits until `status` and the processes agree. Error: "stuck"."""
+        requested_at, left = time.time(), self.processes()
+        if not left and not self.is_up():
+            return not_running()
+        status = self._run("stop", timeout_s)
+        deadline = requested_at + timeout_s
+        while self.is_up() or any(procfs.is_running(one.identity) for one in left):
+            if time.time() > deadline:
+                how = "in time" if status is None else f"though its stop command exited {status}"
+                raise VerbError("stuck", f"{self.name} did not stop {how}: stop it by hand")
+            time.sleep(_LOOK_EVERY_S)
+        return Stopped(requested_at, time.time(), killed=False, was_running=True)
+
+    def is_up(self) -> bool:
+        """Whether its `status` command exits 0."""
+        return self._run("status", _STATUS_LIMIT_S, quiet=True) == 0
+
+    def processes(self) -> List[procfs.Process]:
+        """The processes whose pids `pids` prints, and all below them."""
+        table = procfs.table()
+        roots = [pid for pid in self._pids() if pid in table]
+        found: Set[int] = {*roots, *procfs.descendants(roots, table)}
+        return [table[pid] for pid in sorted(found) if table[pid].running]
+
+    def state(self) -> State:
+        running, processes = self.is_up(), self.processes()
+        last = self._last()
+        main = self._main() if running else None
+        started_at = last.started_at if last else None
+        if main is not None:
+            started_at = procfs.epoch(main.start_ticks)
+        return State(
+            running=running,
+            pid=main.pid if main else None,
+            start_ticks=main.start_ticks if main else None,
+            started_at=started_at if running else None,
+            processes=processes,
+        )
+
+    def log_end(self) -> Cursor:
+        return self._log.end()
+
+    def last_start(self) -> Optional[Cursor]:
+        last = self._last()
+        return last.cursor if last else None
+
+    def read_log(self, cursor: Cursor, end: Optional[Cursor]) -> LogPiece:
+        return self._log.read(cursor, end)
+
+    def follow(self, cursor: Cursor) -> Follow:
+        return self._log.follow(cursor)
+
+    def last_lines(self, cursor: Optional[Cursor] = None) -> List[str]:
+        return self._log.last_lines(cursor)
+
+    def life(self, started: Started) -> Life:
+        return _Status(self, started)
+
+    def _main(self) -> Optional[procfs.Identity]:
+        """The first process that `pids` names."""
+        known = (procfs.identify(pid) for pid in self._pids())
+        return next((one for one in known if one is not None), None)
+
+    def _pids(self) -> List[int]:
+        if not self._spec["pids"]:
+            return []
+        done = self._child("pids", subprocess.PIPE)
+        try:
+            said, _ = done.communicate(timeout=_STATUS_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            done.kill()
+            said, _ = done.communicate()
+        return [int(word) for word in said.split() if word.isdigit() and int(word)]
+
+    def _run(self, verb: str, limit_s: float, *, quiet: bool = False) -> Optional[int]:
+        """The exit status of one of its commands; None where that took too long."""
+        durable.make_private_dir(self._folder)
+        output = os.open(
+            os.devnull if quiet else self._printed, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600
+        )
+        try:
+            child = self._child(verb, output)
+        finally:
+            os.close(output)
+        try:
+            return child.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+            return None
+
+    def _child(self, verb: str, output: int) -> "subprocess.Popen[bytes]":
+        """Starts one of its commands, with the variables of its env file."""
+        variables = read_env_file(self._spec.get("env_file"), self.name)
+        try:
+            return subprocess.Popen(
+                self._spec[verb],
+                cwd=self._spec["cwd"],
+                env={**subtree.base_environment(), **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.DEVNULL if output == subprocess.PIPE else output,
+                start_new_session=True,
+            )
+        except OSError as error:
+            what = f"{self.name}: its {verb} command {self._spec[verb][0]}: {error.strerror}"
+            raise VerbError("start-failed", what) from None
+
+    def _make_room(self) -> None:
+        """Puts a log of ours that has grown large aside; what still writes to it goes on there."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(self._printed).st_size > _LOG_MAX_BYTES:
+                os.replace(self._printed, self._printed + ".1")
+
+    def _remember(self, started: Started) -> None:
+        text = json.dumps({"boot_id": procfs.boot_id(), "started": started._asdict()})
+        durable.write_atomic(os.path.join(self._folder, "started.json"), text.encode())
+
+    def _last(self) -> Optional[Started]:
+        """Our last start of it in this boot of the host."""
+        try:
+            with open(os.path.join(self._folder, "started.json"), "rb") as file:
+                found = json.loads(file.read().decode())
+            return Started(**found["started"]) if found["boot_id"] == procfs.boot_id() else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+class _Status(Life):
+    """A service that its processes, or else its `status` command, say is there."""
+
+    def __init__(self, service: Commanded, started: Started) -> None:
+        self._service, self._started = service, started
+        self._looked_at, self._was_up = 0.0, False
+        self._up = False
+
+    def follow(self) -> Follow:
+        return self._service.follow(self._started.cursor)
+
+    def require(self) -> None:
+        main = self._started.main
+        if main is not None and not procfs.is_running(main):
+            self._crashed("its main process is gone")
+        self._look()
+        if self._was_up and not self._up:
+            self._crashed("its status command says that it no longer runs")
+
+    def awaited(self) -> str:
+        return "" if self._up else "its status command does not exit 0 yet"
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now - self._looked_at >= _LIFE_EVERY_S or not self._up:
+            self._up, self._looked_at = self._service.is_up(), now
+            self._was_up = self._was_up or self._up
+
+    def _crashed(self, what: str) -> None:
+        raise VerbError(
+            "crashed",
+            f"{self._service.name} ended before it was healthy: {what}",
+            log=self._service.last_lines(self._started.cursor),
+            exit_code=None,
+            exit_signal=None,
+        )

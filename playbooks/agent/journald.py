@@ -1,0 +1,202 @@
+"""The journal of a unit: read by cursor, filtered here, with what was lost counted.
+
+A line of it is a message of the unit, or of systemd about it. Lost are messages that journald
+suppressed for coming too fast, and what rotated away with the cursor that we were to begin at.
+See journalctl(1), systemd.journal-fields(7).
+"""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from playbooks.agent import systemctl
+from playbooks.agent.managed import Cursor, Follow, LogPiece, wrong_cursor
+from playbooks.agent.session import VerbError
+
+_DROPPED = "a596d6fe7bfa4994828e72309e95d61e"
+_FIELDS = "MESSAGE,MESSAGE_ID,N_DROPPED"
+_SUPPRESSED = re.compile(rb"Suppressed (\d+) messages from (\S+)")
+_CHUNK = 1 << 20
+_BASE = ["journalctl", "--no-pager", "--quiet", "--all"]
+_LAST_LINES = 20
+
+
+class Entry(NamedTuple):
+    """A message: its cursor and its text as lines, or how many messages were suppressed."""
+
+    cursor: str
+    text: bytes
+    suppressed: int
+
+
+class Journal:
+    """The messages of one unit; with `invocation`, only its own in that one start."""
+
+    def __init__(self, name: str, unit: str, *, user: bool, invocation: str = "") -> None:
+        self._name, self._unit = name, unit
+        self._source = f"user@{os.getuid()}.service" if user else unit
+        field, about = ("_SYSTEMD_USER_UNIT", "USER_UNIT") if user else ("_SYSTEMD_UNIT", "UNIT")
+        if invocation:
+            self._matches = [f"{field}={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}"]
+        else:
+            ours = [f"{field}={unit}", "+", f"{about}={unit}"]
+            self._matches = [*ours, "+", f"MESSAGE_ID={_DROPPED}"]
+
+    def read(self, cursor: Cursor, end: Optional[Cursor]) -> LogPiece:
+        """The messages from `cursor` up to `end`, about a mebibyte of them at a time."""
+        if not isinstance(cursor, str) or isinstance(end, int):
+            raise wrong_cursor(self._name, cursor)
+        gap = end is None and not _is_kept(cursor)
+        until = newest() if end is None else end
+        data, suppressed, at = bytearray(), 0, cursor
+        for entry in self._entries(cursor):
+            if _order(entry.cursor) > _order(until):
+                break
+            data += entry.text
+            suppressed += entry.suppressed
+            at = entry.cursor
+            if len(data) >= _CHUNK:
+                return LogPiece(bytes(data), at, until, at == until, 0, suppressed, gap)
+        return LogPiece(bytes(data), until, until, True, 0, suppressed, gap)
+
+    def follow(self, cursor: Cursor) -> Follow:
+        if not isinstance(cursor, str):
+            raise wrong_cursor(self._name, cursor)
+        return _Following(self, cursor)
+
+    def last_lines(self, cursor: Optional[Cursor]) -> List[str]:
+        """The newest messages since `cursor` (None: whenever)."""
+        since = _after(cursor) if isinstance(cursor, str) else []
+        newest_ones = [*_BASE, "--output=cat", f"--lines={_LAST_LINES}", *since, *self._matches]
+        return systemctl.run(newest_ones).stdout.decode("utf-8", "replace").splitlines()
+
+    def command(self, cursor: str, *options: str) -> List[str]:
+        """The command that prints the messages from `cursor` as lines of JSON."""
+        output = ["--output=json", f"--output-fields={_FIELDS}"]
+        return [*_BASE, *output, *_after(cursor), *options, *self._matches]
+
+    def entry(self, line: bytes) -> Entry:
+        """A line of JSON as an entry."""
+        fields: Dict[str, Any] = json.loads(line)
+        text = b"".join(_text(one) + b"\n" for one in _values(fields.get("MESSAGE")))
+        if fields.get("MESSAGE_ID") != _DROPPED:
+            return Entry(fields["__CURSOR"], text, 0)
+        match = _SUPPRESSED.search(text)
+        ours = match is not None and match.group(2).decode("utf-8", "replace") == self._source
+        count = int(match.group(1)) if match is not None and ours else 0
+        return Entry(fields["__CURSOR"], b"", count)
+
+    def _entries(self, cursor: str) -> Iterator[Entry]:
+        with tempfile.TemporaryFile() as faults:
+            child = subprocess.Popen(
+                self.command(cursor),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=faults,
+                env=systemctl.environment(),
+            )
+            with child:
+                assert child.stdout is not None
+                try:
+                    yield from map(self.entry, child.stdout)
+                    failed = child.wait() != 0
+                finally:
+                    child.kill()
+            if failed:
+                faults.seek(0)
+                said = faults.read().decode("utf-8", "replace").strip()
+                raise VerbError("journal", f"the journal of {self._unit}: {said}")
+
+
+class _Following(Follow):
+    """First all that is there, then what `journalctl --follow` prints."""
+
+    def __init__(self, journal: Journal, cursor: str) -> None:
+        self._journal, self._cursor = journal, cursor
+        self._child: Optional["subprocess.Popen[bytes]"] = None
+        self._rest = b""
+
+    def read(self) -> bytes:
+        if self._child is None:
+            return self._catch_up()
+        assert self._child.stdout is not None
+        try:
+            data = os.read(self._child.stdout.fileno(), _CHUNK)
+        except BlockingIOError:
+            return b""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return b"".join(self._journal.entry(line).text for line in lines)
+
+    def _catch_up(self) -> bytes:
+        piece = self._journal.read(self._cursor, None)
+        assert isinstance(piece.cursor, str)
+        self._cursor = piece.cursor
+        if piece.done:
+            self._child = subprocess.Popen(
+                self._journal.command(self._cursor, "--follow", "--no-tail"),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=systemctl.environment(),
+            )
+            assert self._child.stdout is not None
+            os.set_blocking(self._child.stdout.fileno(), False)
+        return piece.data
+
+    def close(self) -> None:
+        if self._child is not None:
+            with self._child as child:
+                child.kill()
+            self._child = None
+
+
+def newest() -> str:
+    """The cursor of the journal's newest message, once all that was sent is in it.
+
+    "": the journal is empty. Errors: "denied".
+    """
+    systemctl.run([*_BASE, "--sync"])
+    done = systemctl.run([*_BASE, "--lines=0", "--show-cursor"])
+    if b"insufficient permissions" in done.stderr:
+        raise VerbError(
+            "denied",
+            "the journal is not ours to read: add the user to the group systemd-journal, "
+            "or say sudo: true for this host",
+        )
+    _, found, cursor = done.stdout.decode().rpartition("-- cursor: ")
+    return cursor.strip() if found else ""
+
+
+def _after(cursor: str) -> List[str]:
+    return [f"--after-cursor={cursor}"] if cursor else []
+
+
+def _is_kept(cursor: str) -> bool:
+    """Whether the message at `cursor` has not rotated away."""
+    if not cursor:
+        return True
+    options = ["--output=json", "--output-fields=_PID", "--lines=1", f"--cursor={cursor}"]
+    done = systemctl.run([*_BASE, *options])
+    line = done.stdout.partition(b"\n")[0]
+    return bool(line) and json.loads(line)["__CURSOR"] == cursor
+
+
+def _order(cursor: str) -> Tuple[int, int]:
+    """The time of a message, and its number in its journal."""
+    fields = dict(part.partition("=")[::2] for part in cursor.split(";"))
+    return int(fields.get("t", "0"), 16), int(fields.get("i", "0"), 16)
+
+
+def _values(message: Any) -> List[Any]:
+    """The values of a field: text, a list of texts where it is there twice, or bytes."""
+    if message is None:
+        return []
+    several = isinstance(message, list) and not all(isinstance(one, int) for one in message)
+    return message if several else [message]
+
+
+def _text(value: Any) -> bytes:
+    return bytes(value) if isinstance(value, list) else str(value).encode("utf-8", "replace")

@@ -1,0 +1,224 @@
+"""Services that are units of systemd: started and stopped by it, their processes their cgroup's."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import Any, Dict, List, Optional
+
+from playbooks.agent import cgroups, journald, procfs, subtree
+from playbooks.agent.managed import (
+    Cursor,
+    Follow,
+    Life,
+    LogPiece,
+    Managed,
+    Started,
+    State,
+    Stopped,
+    not_running,
+)
+from playbooks.agent.session import VerbError
+from playbooks.agent.systemctl import Manager
+from playbooks.agent.unitfacts import FACTS, Seen, facts_of, failure
+
+_KILL_LIMIT_S = 10.0
+_LOOK_EVERY_S = 0.02
+_AWAITED_EVERY_S = 0.25
+
+
+class Unit(Managed):
+    """The unit in `spec`, of the system or of the agent's user."""
+
+    def __init__(self, spec: Dict[str, Any]) -> None:
+        self.name, self.unit = spec["name"], spec["unit"]
+        self._user = spec["user"]
+        self._manager = Manager(user=self._user)
+
+    def look(self) -> Seen:
+        """What systemd says of the unit now."""
+        return Seen(self.unit, self._manager.show(self.unit, Seen.PROPERTIES))
+
+    def facts(self) -> Dict[str, Any]:
+        """What systemd has read of its files. Errors: "unit-not-found", "masked"."""
+        seen = self._manager.show(self.unit, FACTS)
+        Seen(self.unit, {**dict.fromkeys(Seen.PROPERTIES, ""), **seen}).require_usable()
+        return facts_of(seen)
+
+    def start(self) -> Started:
+        """Errors: "unit-not-found", "masked", "bad-unit", "running", "start-failed",
+
+        "start-limit", "denied".
+        """
+        before = self.look()
+        before.require_usable()
+        if before.up:
+            raise VerbError("running", f"{self.name} runs already, {before.word}: stop it first")
+        self._reload_if_changed()
+        if before.failed:
+            self._manager.call("reset-failed", self.unit)
+        cursor = journald.newest()
+        self._manager.call("start", "--no-block", self.unit)
+        return self._started(cursor)
+
+    def _started(self, cursor: Cursor) -> Started:
+        """Waits until there is a main process, or systemd is through without one."""
+        while True:
+            seen = self.look()
+            if seen.restarting or not (seen.starting_up or seen.up):
+                kind, what = failure(seen)
+                log = self.last_lines(cursor)
+                raise VerbError(kind, f"{self.name}: {what}", log=log, **seen.ended)
+            if seen.main is not None or not seen.starting_up:
+                break
+            time.sleep(_LOOK_EVERY_S)
+        main = seen.main
+        started_at = procfs.epoch(main.start_ticks) if main else time.time()
+        return Started(
+            main.pid if main else None,
+            main.start_ticks if main else None,
+            started_at,
+            cursor,
+            seen.invocation,
+            seen.restarts,
+        )
+
+    def _reload_if_changed(self) -> None:
+        """Has systemd read the unit's files again, where one is newer than its last reading.
+
+        NeedDaemonReload alone would not do: it passes over a file that got an older date back.
+        """
+        seen = self._manager.show(self.unit, ("NeedDaemonReload", "FragmentPath", "DropInPaths"))
+        loaded = self._manager.show("", ("UnitsLoadTimestampMonotonic",))
+        at = int(loaded["UnitsLoadTimestampMonotonic"] or 0) / 1e6
+        read_at = time.time() - time.monotonic() + at
+        files = [seen["FragmentPath"], *seen["DropInPaths"].split()]
+        if seen["NeedDaemonReload"] == "yes" or any(_changed_at(one) > read_at for one in files):
+            self._manager.call("daemon-reload")
+
+    def stop(self, timeout_s: float) -> Stopped:
+        """Has systemd stop it; SIGKILL after `timeout_s` to what is left in its cgroup."""
+        requested_at, before = time.time(), self.look()
+        before.require_found()
+        if not before.up and not cgroups.processes(before.group):
+            return not_running()
+        self._manager.call("stop", "--no-block", self.unit)
+        killed = self._wait_until_gone(before.group, timeout_s)
+        killed = killed or self.look().result == "timeout"
+        return Stopped(requested_at, time.time(), killed=killed, was_running=True)
+
+    def _wait_until_gone(self, group: str, timeout_s: float) -> bool:
+        """Whether SIGKILL was needed. Error: "stuck"."""
+        deadline, killed = time.monotonic() + timeout_s, False
+        while True:
+            left = cgroups.processes(group)
+            if not left and not self.look().up:
+                return killed
+            if left and time.monotonic() > deadline:
+                if killed:
+                    names = ", ".join(subtree.describe(one) for one in left)
+                    raise VerbError("stuck", f"{self.name}: SIGKILL did not end {names}")
+                _kill(left)
+                deadline, killed = time.monotonic() + _KILL_LIMIT_S, True
+            time.sleep(_LOOK_EVERY_S)
+
+    def state(self) -> State:
+        seen = self.look()
+        seen.require_found()
+        main = seen.main
+        started = seen.started_at
+        if main is not None:
+            started = procfs.epoch(main.start_ticks)
+        return State(
+            running=seen.running,
+            pid=main.pid if main else None,
+            start_ticks=main.start_ticks if main else None,
+            started_at=started,
+            processes=cgroups.processes(seen.group),
+            invocation=seen.invocation,
+            restarts=seen.restarts,
+            need_reload=seen.need_reload,
+            word=seen.word,
+            **seen.ended,
+            ended_at=seen.ended_at,
+        )
+
+    def log_end(self) -> Cursor:
+        return journald.newest()
+
+    def last_start(self) -> Optional[Cursor]:
+        return None
+
+    def read_log(self, cursor: Cursor, end: Optional[Cursor]) -> LogPiece:
+        return self.journal().read(cursor, end)
+
+    def follow(self, cursor: Cursor) -> Follow:
+        return self.journal().follow(cursor)
+
+    def last_lines(self, cursor: Optional[Cursor] = None) -> List[str]:
+        return self.journal().last_lines(cursor)
+
+    def life(self, started: Started) -> Life:
+        return _Invocation(self, started)
+
+    def journal(self, invocation: str = "") -> journald.Journal:
+        return journald.Journal(self.name, self.unit, user=self._user, invocation=invocation)
+
+
+class _Invocation(Life):
+    """One invocation of a unit: over when systemd has begun another, or none runs any more."""
+
+    def __init__(self, unit: Unit, started: Started) -> None:
+        self._unit, self._started = unit, started
+        self._main = started.main
+        self._looked_at = 0.0
+        self._awaited = ""
+
+    def follow(self) -> Follow:
+        return self._unit.journal(self._started.invocation).follow(self._started.cursor)
+
+    def require(self) -> None:
+        if procfs.is_running(self._main):
+            return
+        if self._main is None and time.monotonic() - self._looked_at < _AWAITED_EVERY_S:
+            return
+        self._look()
+
+    def awaited(self) -> str:
+        if time.monotonic() - self._looked_at >= _AWAITED_EVERY_S or self._awaited:
+            self._look()
+        return self._awaited
+
+    def _look(self) -> None:
+        seen = self._unit.look()
+        self._looked_at = time.monotonic()
+        same = (seen.invocation, seen.restarts) == (
+            self._started.invocation,
+            self._started.restarts,
+        )
+        if not (same and seen.up) or seen.restarting:
+            kind, what = failure(seen)
+            raise VerbError(
+                kind,
+                f"{self._unit.name} ended before it was healthy: {what}",
+                log=self._unit.last_lines(self._started.cursor),
+                **seen.ended,
+            )
+        self._main = seen.main
+        self._awaited = "" if seen.running else f"systemd says {seen.word}"
+
+
+def _changed_at(path: str) -> float:
+    """When the file, or the folder that it was put into, changed last; 0 for neither there."""
+    found = 0.0
+    for one in (path, os.path.dirname(path)):
+        with suppress(OSError):
+            found = max(found, os.stat(one).st_ctime)
+    return found
+
+
+def _kill(processes: List[procfs.Process]) -> None:
+    for process in processes:
+        if procfs.is_running(process.identity):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, signal.SIGKILL)

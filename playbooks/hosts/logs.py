@@ -1,0 +1,76 @@
+"""The log of a service, streamed from its host."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from playbooks.hosts.connection import Connection
+from playbooks.hosts.specs import ServiceSpec
+
+Cursor = int | str
+"""A place in a service's log: an offset in that of an embedded one, else its manager's cursor."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What a log no longer had: `gap` means that it is not known how much; false for nothing."""
+
+    bytes: int = 0
+    messages: int = 0
+    gap: bool = False
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def __add__(self, other: "Lost") -> "Lost":
+        return Lost(self.bytes + other.bytes, self.messages + other.messages, self.gap or other.gap)
+
+    @property
+    def count(self) -> int:
+        """At least how many bytes or messages were lost."""
+        return self.bytes + self.messages + self.gap
+
+    def __str__(self) -> str:
+        said = [f"{self.bytes} bytes lost to rotation"] if self.bytes else []
+        said += [f"{self.messages} messages suppressed by journald"] if self.messages else []
+        said += ["its beginning rotated away"] if self.gap else []
+        return ", ".join(said)
+
+
+class LogStream:
+    """The whole lines of a log from a cursor up to its end when this was made, in chunks.
+
+    Iterate once; then `next_cursor` is where to go on, `lost` says what was no longer there, and
+    `truncated` that `max_bytes` left lines out.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        spec: ServiceSpec,
+        cursor: Cursor,
+        grep: str | None = None,
+        max_bytes: int | None = None,
+    ) -> None:
+        self._connection, self._spec, self._grep = connection, spec, grep
+        self._left = max_bytes
+        self.next_cursor: Cursor = cursor
+        self.lost, self.truncated = Lost(), False
+
+    def __iter__(self) -> Iterator[bytes]:
+        end, done = None, False
+        while not done and not self.truncated:
+            facts, data = self._connection.call(
+                "service_log",
+                spec=asdict(self._spec),
+                cursor=self.next_cursor,
+                end=end,
+                grep=self._grep,
+                max_bytes=self._left,
+            )
+            end, done, self.next_cursor = facts["end"], facts["done"], facts["cursor"]
+            self.lost += Lost(facts["lost_bytes"], facts["lost_messages"], facts["gap"])
+            self.truncated = facts["truncated"]
+            if self._left is not None:
+                self._left -= len(data)
+            if data:
+                yield data

@@ -1,0 +1,35 @@
+"""What systemd has read of a unit's files, as far as it bears on the unit's environment."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+_ARGV = re.compile(r"argv\[\]=(.*?) ; ignore_errors=", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class UnitFacts:
+    """`env_files` and `dropins` are in the order in which they apply.
+
+    `exec` is what ExecStart= runs, each command's words joined by blanks, and `cwd` is where.
+    """
+
+    fragment: str
+    dropins: tuple[str, ...]
+    need_reload: bool
+    env_files: tuple[str, ...]
+    exec: tuple[str, ...]
+    cwd: str
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Self:
+        """From the agent's answer, which has most of it as systemd shows it."""
+        return cls(
+            fragment=facts["fragment"],
+            dropins=tuple(facts["dropins"]),
+            need_reload=facts["need_reload"],
+            env_files=tuple(facts["env_files"]),
+            exec=tuple(match[1] for one in facts["exec"] if (match := _ARGV.search(one))),
+            cwd=facts["cwd"].removeprefix("!") or "/",
+        )
