@@ -483,9 +483,9 @@ def test_several_hosts_must_be_told_apart(workspace: Workspace) -> None:
     system = workspace.system(
         edited(
             CAMPAIGN,
-            ("  here: {local: true}", "  here: {local: true}\n  there: {local: true}"),
-            ("  decode:\n", "  decode:\n    host: there\n"),
-            ("  router:\n", "  router:\n    host: there\n"),
+            ("  here: {local: true}", "  here: {local: true}\n  there: {ssh: there}"),
+            ("  decode:\n", "  decode:\n    host: here\n"),
+            ("  router:\n", "  router:\n    host: here\n"),
             ("    command: ./once.sh\n", "    command: ./once.sh\n    on: here\n"),
         )
     )
