@@ -101,6 +101,12 @@ class Posterior:
         """The probability that `cause` is part of the cause."""
         return float(self.probabilities @ self.members[:, self._place(cause)])
 
+    @cached_property
+    def by_cause(self) -> Mapping[str, float]:
+        """`alone` of every cause."""
+        singles = self.probabilities[1 : 1 + len(self.causes)].tolist()
+        return dict(zip(self.causes, singles, strict=True))
+
     @property
     def none(self) -> float:
         """The probability that none of the listed causes is it."""
