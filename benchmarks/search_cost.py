@@ -18,7 +18,7 @@ from math import inf, log, log2
 import numpy as np
 
 from hypotheses.assumptions import Grid, Settings
-from hypotheses.model import Posterior, Restart, posterior
+from hypotheses.model import Restart, posterior
 from hypotheses.planner import decided, next_restart
 from hypotheses.rates import fisher
 from hypotheses.sequential import Fixed, Rule, Sequences, Walk, binary_entropy

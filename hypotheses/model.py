@@ -44,13 +44,14 @@ class Restart:
     """The trials after one restart: `fail` of `n` failed with the causes `toggles` removed.
 
     An empty `toggles` is a control. Censored trials are in neither number. Each `epoch` has a
-    baseline rate of its own; the newest one is the present.
+    baseline rate of its own; the newest one is the present. `run` names the run it belongs to.
     """
 
     toggles: frozenset[str]
     fail: int
     n: int
     epoch: int = 0
+    run: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.fail <= self.n:
@@ -233,7 +234,8 @@ def log_likelihoods(
 
     at = points(grid)
     k, n = fails[:, None], trials[:, None]
-    there, gone = _log_beta_binomial(k, n, at.p0, at.rho), _log_beta_binomial(k, n, at.p1, at.rho)
+    there = log_beta_binomial(k, n, at.p0, at.rho)
+    gone = log_beta_binomial(k, n, at.p1, at.rho)
     honest, lying = np.log1p(-slip), np.log(slip)
     return (
         np.logaddexp(honest + there, lying + gone),
@@ -241,8 +243,11 @@ def log_likelihoods(
     )
 
 
-def _log_beta_binomial(k: NDArray[np.int_], n: NDArray[np.int_], p: Floats, rho: Floats) -> Floats:
-    """k and n as a column, p and rho as a row; rho 0 is the plain Bernoulli, p 0 never fails."""
+def log_beta_binomial(k: NDArray[np.int_], n: NDArray[np.int_], p: Floats, rho: Floats) -> Floats:
+    """The log probability of a sequence with k failures in n, at mean rate p and correlation rho.
+
+    k and n are a column, p and rho a row; rho 0 is the plain Bernoulli, and p 0 never fails.
+    """
     import numpy as np
     from scipy.special import betaln, xlog1py, xlogy
 
