@@ -94,6 +94,13 @@ def judge(
     return unproven(verdict) if effect is Effect.UNPROVEN else verdict
 
 
+def likeliest(belief: Posterior, cause: str) -> frozenset[str]:
+    """The most probable state that has `cause`; ValueError where it is not one of the causes."""
+    if cause not in belief.causes:
+        raise ValueError(f"{cause!r} is not one of the causes: {', '.join(belief.causes)}")
+    return max((one for one in belief.states if cause in one), key=belief.probability)
+
+
 def record(belief: Posterior, state: frozenset[str]) -> Record:
     """What single restarts say of `state`: those whose counts speak clearly for one side."""
     told = _told(belief)
@@ -142,9 +149,7 @@ def _removes(restart: Restart, state: frozenset[str]) -> bool:
 
 
 def _case(belief: Posterior, cause: str) -> _Case:
-    belief.part(cause)
-    containing = [one for one in belief.states if cause in one]
-    state = max(containing, key=belief.probability)
+    state = likeliest(belief, cause)
     told = [(belief.restarts[at], gone) for at, gone in _told(belief)]
     alone = [one for one in belief.restarts if one.toggles == {cause}]
     controls = [one for one in belief.restarts if not one.toggles]
