@@ -185,16 +185,17 @@ def predictive_p(belief: Posterior, control: Restart) -> float:
     """How surprising a control is, beside what is believed: small where the baseline has moved.
 
     The probability of counts no more probable than these in as many trials (posterior-predictive,
-    two-sided); 1 for a control without trials.
+    two-sided); 1 for a control without trials. Slips are left out: a lie is a surprise, too.
     """
     import numpy as np
     from scipy.special import gammaln
 
-    fails = np.arange(control.n + 1)
-    trials = np.full(control.n + 1, control.n)
-    alive, _ = log_likelihoods(belief.grid, belief.settings.slip, fails, trials)
-    orders = gammaln(control.n + 1) - gammaln(fails + 1) - gammaln(control.n - fails + 1)
-    chances = np.exp(alive + orders[:, None]) @ belief.weights.sum(axis=0)
+    fails = np.arange(control.n + 1)[:, None]
+    passes = control.n - fails
+    at = points(belief.grid)
+    sequence = log_beta_binomial(fails, np.full_like(fails, control.n), at.p0, at.rho)
+    orders = gammaln(control.n + 1) - gammaln(fails + 1) - gammaln(passes + 1)
+    chances = np.exp(sequence + orders) @ belief.weights.sum(axis=0)
     return float(min(1.0, chances[chances <= chances[control.fail] * (1 + 1e-9)].sum()))
 
 

@@ -208,15 +208,7 @@ def test_a_control_that_fits_is_no_surprise_and_one_that_does_not_is() -> None:
     assert predictive_p(belief, Restart(NONE, 0, 40)) < 0.05
     assert predictive_p(belief, Restart(NONE, 30, 40)) < 0.001
     assert predictive_p(belief, Restart(NONE, 0, 0)) == 1
-    total = sum(
-        exp(log_ways(k, 12))
-        * float(
-            np.exp(log_likelihoods(belief.grid, 0.005, *as_arrays(k, 12))[0][0])
-            @ belief.weights.sum(axis=0)
-        )
-        for k in range(13)
-    )
-    assert total == pytest.approx(1)
+    assert predictive_p(belief, Restart(NONE, 0, 60)) < 0.01, "a slip does not explain it away"
 
 
 def test_hundreds_of_thousands_of_trials_stay_exact() -> None:
