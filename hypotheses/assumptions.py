@@ -56,8 +56,8 @@ class Settings:
     of equal weights mixed into the operator's; `slip` the chance that a restart lies. `grid` None
     means the default one, stretched to the controls' rates. `decided` ends a search; `supported`
     and `refuted` are the thresholds of verdicts; `drift` is the p under which a control opens an
-    epoch. The planner has a control in every `control_every` restarts, plans at most
-    `max_trials` a restart, and stops inside one at `price` times the planned bits a second.
+    epoch. The planner makes a control after `control_every` restarts without one, plans at
+    most `max_trials` a restart, and stops inside one at `price` times the planned bits a second.
     """
 
     singles: float = 0.80
@@ -84,7 +84,7 @@ class Settings:
             "supported": (self.decided <= self.supported < 1, "decided or more, and under 1"),
             "refuted": (0 < self.refuted < 0.5, "over 0 and under 0.5"),
             "drift": (0 <= self.drift < 1, "0 or more and under 1"),
-            "control_every": (self.control_every >= 2, "2 or more"),
+            "control_every": (self.control_every >= 1, "1 or more"),
             "max_trials": (1 <= self.max_trials <= 400, "1 to 400"),
             "price": (0 <= self.price <= 1, "0 to 1"),
         }

@@ -104,8 +104,8 @@ def next_restart(
 ) -> Choice | None:
     """The restart that teaches most a second, or a control where one is due; None when decided.
 
-    `candidates` None means any toggle set. A control is due until one has failed, and in every
-    `control_every` restarts. None, too, where no candidate can teach anything.
+    `candidates` None means any toggle set. A control is due until one has failed, and after
+    `control_every` restarts without one. None, too, where no candidate can teach anything.
     """
     if decided(belief) is not None:
         return None
@@ -151,8 +151,8 @@ def control_due(belief: Posterior) -> Purpose | None:
     controls = [one for one in belief.restarts if not one.toggles and one.n]
     if not any(one.fail for one in controls):
         return Purpose.REPRODUCE
-    recent = belief.restarts[-(belief.settings.control_every - 1) :]
-    if len(recent) == belief.settings.control_every - 1 and all(one.toggles for one in recent):
+    recent = belief.restarts[-belief.settings.control_every :]
+    if len(recent) == belief.settings.control_every and all(one.toggles for one in recent):
         return Purpose.CONTROL
     return None
 

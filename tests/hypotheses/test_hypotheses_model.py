@@ -245,7 +245,7 @@ def test_without_pairs_there_are_none() -> None:
         (lambda: Settings(slip=0), "slip is 0: need over 0"),
         (lambda: Settings(decided=0.99, supported=0.95), "supported is 0.95"),
         (lambda: Settings(singles=0), "prior shares"),
-        (lambda: Settings(control_every=1), "control_every is 1"),
+        (lambda: Settings(control_every=0), "control_every is 0"),
         (lambda: Settings(max_trials=0), "max_trials is 0"),
         (lambda: Grid(p0=()), "grid of baseline rates"),
         (lambda: Grid(p0=(0.0, 0.1)), "grid of baseline rates"),
