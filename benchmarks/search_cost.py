@@ -19,7 +19,7 @@ import numpy as np
 
 from hypotheses.assumptions import Grid, Settings
 from hypotheses.model import Restart, posterior
-from hypotheses.planner import decided, next_restart
+from hypotheses.planner import decided, next_restart, sequence_chances
 from hypotheses.rates import fisher
 from hypotheses.sequential import Fixed, Rule, Sequences, Walk, binary_entropy
 
@@ -237,12 +237,11 @@ def most_bits_a_second(world: World, trials: int = 80) -> float:
     """The most that a restart with the rates known can bring, over all chances to remove."""
     grid = Grid(p0=(P0,), residual=((world.p1 / P0, 1.0),), rho=((world.rho, 1.0),))
     chances = np.linspace(0.2, 0.7, 26)[:, None]
-    from hypotheses.planner import _most_bits_a_second, _tables  # the same arithmetic
-
-    alive, gone = _tables(grid, 1e-9, trials)
+    alive, gone = sequence_chances(grid, 1e-9, trials)
     walk = Walk(Sequences((1 - chances) * alive, chances * gone, trials))
     seconds = np.full(len(chances), RESTART), np.full(len(chances), TRIAL)
-    return float(_most_bits_a_second(walk, *seconds).max())
+    rates, _ = walk.most_a_second(*seconds)
+    return float(rates.max())
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 For each candidate toggle set the best stopping inside the restart is found by dynamic programming
 over the counts, with the rates as they are believed to be for that set, and the most expected
 bits a second by Dinkelbach's iteration (1967): at a price of lambda bits a second the best plan's
-bits over its seconds is the next lambda.
+bits over its seconds is the next lambda. The best few are then planned once more with what a
+decision saves: about the bits of another restart.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 
 TOP = 6
 """How many of the most probable states get toggle sets of their own."""
+FEW, MANY = 5, 50
+"""How many of the best candidates are planned in full: of any toggle set, of those given."""
 TARGETS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 """Chances to remove the failure that sets are filled up to."""
-ROUNDS = 12
-"""Dinkelbach's iteration settles in four or five; this bounds it."""
 CONTROL_CONFIDENCE = 0.99
 """A control is long enough to show that the baseline's rate is gone, this surely."""
 
@@ -66,9 +67,10 @@ class Candidate:
 class Choice:
     """A restart to make: what it removes, when it stops, what it should teach and cost.
 
-    `bits` and `seconds` are expected; `trials` too. `removes` is the probability that the toggles
-    remove the failure; after the restart it is expected to be `if_gone` or `if_there`, as the
-    counts speak for the one or for the other.
+    `bits`, `seconds` and `trials` are expected; `decides` is the chance that it decides the
+    search, and `worth` the bits a second with that counted in, by which choices are ranked.
+    `removes` is the probability that the toggles remove the failure; after the restart it is
+    expected to be `if_gone` or `if_there`, as the counts speak for the one or for the other.
     """
 
     toggles: frozenset[str]
@@ -77,6 +79,8 @@ class Choice:
     bits: float
     seconds: float
     trials: float
+    decides: float
+    worth: float
     removes: float
     if_gone: float
     if_there: float
@@ -124,7 +128,7 @@ def rank(
 ) -> tuple[Choice, ...]:
     """The candidates as choices, the most bits a second first.
 
-    Without `candidates` only the best of all toggle sets is planned: a tuple of one. Raises
+    Of many, the best `MANY`; without `candidates`, the best `FEW` of all toggle sets. Raises
     ValueError for seconds that are not over 0.
     """
     import numpy as np
@@ -135,12 +139,16 @@ def rank(
     restart = np.array([_over_zero(one.seconds_per_restart, seconds_per_restart) for one in given])
     trial = np.array([_over_zero(one.seconds_per_trial, seconds_per_trial) for one in given])
     sequences = _sequences(belief, [one.toggles for one in given])
-    rates = _most_bits_a_second(Walk(sequences), restart, trial)
-    order = np.argsort(-rates, kind="stable")[: 1 if candidates is None else None]
-    return tuple(
-        _search(belief, given[at].toggles, sequences.only(at), rates[at], restart[at], trial[at])
-        for at in order.tolist()
-    )
+    rates, bits = Walk(sequences).most_a_second(restart, trial)
+    order = np.argsort(-rates, kind="stable")[: FEW if candidates is None else MANY].tolist()
+    saved = float(bits[rates.argmax()])
+    choices = [
+        _search(
+            belief, given[at].toggles, sequences.only(at), rates[at], saved, restart[at], trial[at]
+        )
+        for at in order
+    ]
+    return tuple(sorted(choices, key=lambda one: -one.worth))
 
 
 def control_due(belief: Posterior) -> Purpose | None:
@@ -171,6 +179,8 @@ def control(
         seconds=_over_zero(None, seconds_per_restart)
         + trials * _over_zero(None, seconds_per_trial),
         trials=trials,
+        decides=0.0,
+        worth=0.0,
         removes=0.0,
         if_gone=0.0,
         if_there=0.0,
@@ -221,7 +231,7 @@ def _fill(belief: Posterior, suspicion: Sequence[str], target: float, skip: int)
 def _sequences(belief: Posterior, sets: Sequence[frozenset[str]]) -> Sequences:
     """The joint chances of all sequences for each toggle set, by its own weights of the rates."""
     settings = belief.settings
-    alive, gone = _tables(belief.grid, settings.slip, settings.max_trials)
+    alive, gone = sequence_chances(belief.grid, settings.slip, settings.max_trials)
     removing = belief.removed(sets).T.astype(float) @ belief.weights
     staying = belief.weights.sum(axis=0) - removing
     staying[staying < 0] = 0
@@ -229,7 +239,7 @@ def _sequences(belief: Posterior, sets: Sequence[frozenset[str]]) -> Sequences:
 
 
 @lru_cache(maxsize=4)
-def _tables(grid: Grid, slip: float, trials: int) -> tuple[Floats, Floats]:
+def sequence_chances(grid: Grid, slip: float, trials: int) -> tuple[Floats, Floats]:
     """The chance of one sequence for each point and cell: there, and gone."""
     import numpy as np
 
@@ -239,51 +249,45 @@ def _tables(grid: Grid, slip: float, trials: int) -> tuple[Floats, Floats]:
     return np.exp(alive).T.copy(), np.exp(gone).T.copy()
 
 
-def _most_bits_a_second(walk: Walk, restart: Floats, trial: Floats) -> Floats:
-    """For each set the highest expected bits a second that any stopping reaches (Dinkelbach)."""
-    import numpy as np
-
-    rates = np.zeros(len(restart))
-    for _ in range(ROUNDS):
-        policy = walk.best(rates * trial)
-        better = np.maximum(0, policy.bits) / (restart + policy.trials * trial)
-        if np.all(better - rates <= 1e-3 * better):
-            return better
-        rates = better
-    return rates
-
-
 def _search(
     belief: Posterior,
     toggles: frozenset[str],
     sequences: Sequences,
     rate: float,
+    saved: float,
     restart: float,
     trial: float,
 ) -> Choice:
-    """The choice for one set: its plan at a share of the best price, and what that leads to."""
+    """The choice for one set: its plan at a share of its best price, and what that leads to.
+
+    A decision is worth `saved` bits: what the best of the next restarts would bring.
+    """
     import numpy as np
 
     walk = Walk(sequences)
-    policy = walk.best(np.array([belief.settings.price * rate * trial]))
-    settled = _settled(belief, toggles)
+    settled = _settled(belief, toggles, sequences)
+    bonus = [saved * one.astype(np.float64) for one in settled]
+    policy = walk.best(np.array([belief.settings.price * rate * trial]), bonus)
     stop = [here | there for here, there in zip(policy.stop, settled, strict=True)]
-    rule = WhenDecided(tuple(map(_marks, stop, settled)))
-    ends = np.concatenate([one[0] for one in walk.ends(stop)])
-    posterior = np.concatenate([one[0] for one in walk.posterior])
-    gain = np.concatenate([one[0] for one in walk.gain])
-    trials = sum(n * float(one[0].sum()) for n, one in enumerate(walk.ends(stop)))
+    ends = walk.ends(stop)
+    trials = sum(n * float(one.sum()) for n, one in enumerate(ends))
+    bits = sum(float((one * gain).sum()) for one, gain in zip(ends, walk.gain, strict=True))
+    decides = sum(float(one[there].sum()) for one, there in zip(ends, settled, strict=True))
+    seconds = restart + trial * trials
+    flat, posterior = (np.concatenate(rows, axis=1)[0] for rows in (ends, walk.posterior))
     removes = float(posterior[0])
     return Choice(
         toggles=toggles,
         purpose=Purpose.SEARCH,
-        rule=rule,
-        bits=max(0.0, float(ends @ gain)),
-        seconds=restart + trial * trials,
+        rule=WhenDecided(tuple(map(_marks, stop, settled))),
+        bits=max(0.0, bits),
+        seconds=seconds,
         trials=trials,
+        decides=decides,
+        worth=max(0.0, bits + decides * saved) / seconds,
         removes=removes,
-        if_gone=_mean_where(posterior > removes, ends, posterior, removes),
-        if_there=_mean_where(posterior < removes, ends, posterior, removes),
+        if_gone=_mean_where(posterior > removes, flat, posterior, removes),
+        if_there=_mean_where(posterior < removes, flat, posterior, removes),
     )
 
 
@@ -292,7 +296,7 @@ def _mean_where(chosen: Bools, weights: Floats, values: Floats, otherwise: float
     return float(weights[chosen] @ values[chosen]) / total if total > 0 else otherwise
 
 
-def _settled(belief: Posterior, toggles: frozenset[str]) -> list[Bools]:
+def _settled(belief: Posterior, toggles: frozenset[str], sequences: Sequences) -> list[Bools]:
     """Where one state would be probable enough to end the search: one 1 x (n + 1) array a n.
 
     Only the most probable states of either side can get there.
@@ -300,14 +304,13 @@ def _settled(belief: Posterior, toggles: frozenset[str]) -> list[Bools]:
     import numpy as np
 
     settings = belief.settings
-    alive, gone = _tables(belief.grid, settings.slip, settings.max_trials)
+    alive, gone = sequence_chances(belief.grid, settings.slip, settings.max_trials)
     removed = belief.removed([toggles])[:, 0]
-    all_together = _sequences(belief, [toggles])
-    total = (all_together.there + all_together.gone)[0]
+    total = (sequences.there + sequences.gone)[0]
     best = np.zeros(len(total))
     for side, table in ((~removed, alive), (removed, gone)):
-        rows = belief.weights[side]
-        top = rows[(-rows.sum(axis=1)).argsort(kind="stable")[:TOP]]
+        order = np.argsort(-np.where(side, belief.probabilities, -1), kind="stable")
+        top = belief.weights[order[: min(TOP, int(side.sum()))]]
         if len(top):
             best = np.maximum(best, (top @ table).max(axis=0))
     enough = best >= settings.decided * total

@@ -23,6 +23,8 @@ E_LIMIT = 20.0
 """An e-value of 20 or more under no difference has at most 1 chance in 20, however often seen."""
 E_PRIOR = 0.18
 """The Beta prior, both parameters, of each side's next trial (Turner, Ly and Gruenwald 2021)."""
+ROUNDS = 12
+"""Dinkelbach's iteration settles in four or five; this bounds it."""
 GO_ON, TAUGHT, SETTLED = "-", "t", "s"
 """Marks of a `WhenDecided` table."""
 
@@ -204,28 +206,50 @@ class Walk:
             np.clip(after[:, 1:] / now, 0, 1) for now, after in pairwise(rows)
         ]
 
-    def best(self, price: Floats) -> Policy:
+    def best(self, price: Floats, bonus: Sequence[Floats] | None = None) -> Policy:
         """Where one more trial of each set is worth `price` bits, one price a set; else stop.
 
         At least one trial is made. The value of stopping after (n, k) is what was learnt of
-        whether the set removes the failure: the entropy before less the entropy then, in bits.
+        whether the set removes the failure: the entropy before less the entropy then, in bits;
+        and the `bonus` of that place, if any (one sets x (n + 1) array a n).
         """
         import numpy as np
 
         cost = price[:, None]
-        bits, trials = self.gain[-1], np.zeros_like(self.gain[-1])
+        value = self.gain
+        if bonus is not None:
+            value = [gain + more for gain, more in zip(self.gain, bonus, strict=True)]
+        bits, trials = value[-1], np.zeros_like(value[-1])
         stop = [np.ones(bits.shape, dtype=np.bool_)]
         for n in range(self.sequences.trials - 1, -1, -1):
             fails = self.fails[n]
             more_bits = fails * bits[:, 1:] + (1 - fails) * bits[:, :-1]
             more_trials = 1 + fails * trials[:, 1:] + (1 - fails) * trials[:, :-1]
-            enough = self.gain[n] >= more_bits - cost * more_trials
+            enough = value[n] >= more_bits - cost * more_trials
             if n == 0:
                 enough[:] = False
-            bits = np.where(enough, self.gain[n], more_bits)
+            bits = np.where(enough, value[n], more_bits)
             trials = np.where(enough, 0.0, more_trials)
             stop.append(enough)
         return Policy(bits[:, 0], trials[:, 0], tuple(reversed(stop)))
+
+    def most_a_second(self, restart: Floats, trial: Floats) -> tuple[Floats, Floats]:
+        """For each set the most expected bits a second of any stopping, and that plan's bits.
+
+        `restart` and `trial` are seconds, one of each a set (Dinkelbach 1967).
+        """
+        import numpy as np
+
+        rates = np.zeros(len(restart))
+        for _ in range(ROUNDS):
+            policy = self.best(rates * trial)
+            bits = np.maximum(0, policy.bits)
+            better = bits / (restart + policy.trials * trial)
+            settled = bool(np.all(better - rates <= 1e-3 * better))
+            rates = better
+            if settled:
+                break
+        return rates, bits
 
     def ends(self, stop: Sequence[Bools]) -> list[Floats]:
         """The chance to stop after each (n, k) under a stopping table: one sets x (n + 1) a n."""
