@@ -3,7 +3,8 @@
 Simulated systems with K suspects; a restart costs 75 s, a trial 4 s; 80 baseline trials are free.
 Each search ends with an answer (a set of causes, or none of the listed) or gives up after 40
 restarts. Printed for each world and method: mean and 90th percentile of the seconds, restarts,
-wrong and undecided answers; then the gates that the planner has to pass.
+wrong and undecided answers; then the gates that the planner has to pass. git-bayesect's engine is
+compared with where its package is installed.
 
     python benchmarks/search_cost.py --quick     the three main worlds, about a minute
     python benchmarks/search_cost.py             all worlds, an hour or so
@@ -13,7 +14,9 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from math import inf, log, log2
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +25,9 @@ from hypotheses.model import Restart, posterior
 from hypotheses.planner import decided, next_restart, sequence_chances
 from hypotheses.rates import fisher
 from hypotheses.sequential import Fixed, Rule, Sequences, Walk, binary_entropy
+
+if TYPE_CHECKING:
+    from git_bayesect import Bisector
 
 RESTART, TRIAL = 75.0, 4.0
 BASELINE, BASELINE_RESTARTS = 80, 2
@@ -205,6 +211,34 @@ def halves(system: System) -> State | None:
     return frozenset(left)
 
 
+def bayesect(system: System) -> State | None:
+    """git-bayesect's own engine over the prefixes of the suspects, 16 trials a restart, 95%.
+
+    Prefix i has the first i suspects off; index b is the last prefix that still fails, so the
+    last index of all says that none of the suspects is it.
+    """
+    from git_bayesect import Bisector
+
+    suspects = suspicion(system.world)
+    weights = [0.9 * system.world.weights[cause] for cause in suspects]
+    bisector = Bisector([*(one / sum(weights) for one in weights), 0.1])
+    for restart in system.baseline:
+        observe(bisector, 0, restart)
+    while bisector.distribution.max() < 0.95:
+        if system.restarts >= MOST_RESTARTS:
+            return None
+        prefix = bisector.select()
+        restart = system.restart(frozenset(suspects[:prefix]), Fixed(16))
+        observe(bisector, prefix, restart)
+    last = int(bisector.distribution.argmax())
+    return frozenset(suspects[last : last + 1])
+
+
+def observe(bisector: "Bisector", prefix: int, restart: Restart) -> None:
+    for at in range(restart.n):
+        bisector.record(prefix, at < restart.fail)
+
+
 def suspicion(world: World) -> list[str]:
     return sorted(world.causes, key=lambda cause: -world.weights[cause])
 
@@ -281,7 +315,9 @@ def score(world: World, method: Method, searches: int, seed: int) -> Score:
 
 
 def methods(world: World) -> dict[str, Method]:
-    return {
+    installed = find_spec("git_bayesect") is not None
+    engine: dict[str, Method] = {"git-bayesect, 16 a restart": bayesect} if installed else {}
+    return engine | {
         "one at a time, n = 40, Fisher": one_at_a_time,
         "one at a time, SPRT given p0": sprt,
         "halves, n = 40": halves,

@@ -15,7 +15,7 @@ from hypotheses.exposure import (
     rate_interval,
 )
 
-steady = settings(deadline=None, derandomize=True, max_examples=100)
+steady = settings(deadline=None, derandomize=True, max_examples=40)
 exposures = st.builds(Exposure, st.integers(0, 50), st.floats(0.5, 1e5))
 
 

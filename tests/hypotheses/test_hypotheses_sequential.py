@@ -19,7 +19,7 @@ from hypotheses.sequential import (
     e_value,
 )
 
-steady = settings(deadline=None, derandomize=True, max_examples=100)
+steady = settings(deadline=None, derandomize=True, max_examples=40)
 outcomes = st.lists(st.booleans(), max_size=60)
 rates = st.floats(0.02, 0.98)
 
