@@ -25,6 +25,8 @@ E_PRIOR = 0.18
 """The Beta prior, both parameters, of each side's next trial (Turner, Ly and Gruenwald 2021)."""
 ROUNDS = 12
 """Dinkelbach's iteration settles in four or five; this bounds it."""
+LEAST = 1e-300
+"""Sequences rarer than this are taken to be as rare: some have no float of their own."""
 GO_ON, TAUGHT, SETTLED = "-", "t", "s"
 """Marks of a `WhenDecided` table."""
 
@@ -196,7 +198,7 @@ class Walk:
         import numpy as np
 
         self.sequences = sequences
-        chance = sequences.there + sequences.gone
+        chance = np.maximum(sequences.there + sequences.gone, LEAST)
         posterior = sequences.gone / chance
         self.posterior = self._rows(posterior)
         gain = binary_entropy(posterior[:, :1]) - binary_entropy(posterior)

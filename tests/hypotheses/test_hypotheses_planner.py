@@ -153,6 +153,14 @@ def test_two_suspects_are_enough_and_one_is_not_too_few() -> None:
         assert choice.toggles
 
 
+def test_rare_failures_and_many_trials_are_planned_without_a_warning() -> None:
+    grid = Grid(p0=(0.001,), residual=((0.0, 1.0),), rho=((0.0, 1.0),))
+    belief = posterior(CAUSES, None, [Restart(NONE, 1, 900)], Settings(grid=grid, max_trials=200))
+    choice = next_restart(belief, None, *SECONDS)
+    assert choice is not None
+    assert 0 < choice.bits < 0.5
+
+
 def test_a_choice_among_fifty_takes_tens_of_milliseconds() -> None:
     fifty = tuple(f"cause-{at}" for at in range(50))
     next_restart(posterior(fifty, None, [BASELINE]), None, *SECONDS)
