@@ -171,11 +171,11 @@ def test_a_choice_among_fifty_takes_tens_of_milliseconds() -> None:
 
 @pytest.mark.parametrize("truth", [only(11), only(2, 9), NONE])
 def test_a_search_finds_the_cause(truth) -> None:
-    """Rates known, 12 systems each: at most two wrong answers, with the planner as shipped."""
+    """Rates known, 8 systems each: at most two wrong answers, with the planner as shipped."""
     grid = Grid(p0=(0.3,), residual=((0.0, 1.0),), rho=((0.0, 1.0),))
     settings = Settings(grid=grid, slip=0.001)
-    answers = [search(truth, settings, seed) for seed in range(12)]
-    assert answers.count(truth) >= 10
+    answers = [search(truth, settings, seed) for seed in range(8)]
+    assert answers.count(truth) >= 6
 
 
 def search(truth: frozenset[str], settings: Settings, seed: int) -> frozenset[str] | None:
