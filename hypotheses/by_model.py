@@ -1,8 +1,8 @@
 """The verdict on a cause from all restarts of the campaign, by the posterior.
 
 What the restarts say together, however they were chosen and stopped. A claim needs more than a
-probability: a restart with only the cause removed that came out clean, and one after it with the
-cause back in which the failure returned.
+probability: a restart with only the cause removed that came out clean, a control after it in which
+the failure returned, and counts of the two that are apart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hypotheses.model import Posterior, Restart, log_likelihoods, posterior
 from hypotheses.observation import Counts
 from hypotheses.outlook import MOST, outlook
 from hypotheses.planner import trials_to_reproduce
-from hypotheses.rates import rate_text
+from hypotheses.rates import rate_text, separated
 from hypotheses.ratio import Ratio, rate_ratio
 from hypotheses.verdict import Effect, Qualifier, Verdict, Word, ineffective, unproven
 
@@ -30,15 +30,24 @@ RESIDUAL = 0.25
 class Record:
     """The restarts that speak clearly about a state, in the order they happened.
 
-    `clean` came out clean with exactly its causes removed; `returned` failed after the first of
-    those, with all its causes back; `again` came out clean once more after that; `against`
-    contradict it.
+    `clean` came out clean with exactly its causes removed; `returned` are controls that failed
+    after the first of those; `again` came out clean once more after that; `against` contradict it.
     """
 
     clean: tuple[Restart, ...]
     returned: tuple[Restart, ...]
     again: tuple[Restart, ...]
     against: tuple[Restart, ...]
+
+    @property
+    def shows(self) -> bool:
+        """Whether these restarts by themselves show it: gone, returned, and counts apart.
+
+        The posterior takes the baseline for settled; where it faded by itself in between, only
+        the controls beside the removals can tell.
+        """
+        off, on = _pooled(self.clean), _pooled(self.returned)
+        return separated(off.fail, off.n, on.fail, on.n)
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,7 @@ def record(belief: Posterior, state: frozenset[str]) -> Record:
     """What single restarts say of `state`: those whose counts speak clearly for one side."""
     told = _told(belief)
     clean = [at for at, gone in told if gone and belief.restarts[at].toggles == state]
-    back = [at for at, gone in told if not gone and not belief.restarts[at].toggles & state]
+    back = [at for at, gone in told if not gone and not belief.restarts[at].toggles]
     returned = [at for at in back if clean and at > clean[0]]
     again = [at for at in clean if returned and at > returned[0]]
     against = [at for at, gone in told if gone != _removes(belief.restarts[at], state)]
@@ -218,7 +227,7 @@ def _for_it(case: _Case) -> Verdict | None:
     alone = "" if len(case.state) == 1 else Qualifier.NOT_SUFFICIENT
     with_whom = f" together with {case.others}, either of which keeps the failure" if alone else ""
     reason = f"{_percent(case.probability)} that {case.cause} is the cause{with_whom}"
-    if case.probability >= settings.supported and case.record.clean and case.record.returned:
+    if case.probability >= settings.supported and case.record.shows:
         return Verdict(Word.SUPPORTED, alone, (reason, *_shown(case)))
     return Verdict(
         Word.INCONCLUSIVE, Qualifier.LEADING, (reason, *_shown(case)), still_needed=_to_show(case)

@@ -170,6 +170,13 @@ def test_a_return_before_the_removal_is_none() -> None:
     assert judge(some, "transfer").word is Word.INCONCLUSIVE
 
 
+def test_a_return_that_is_hardly_one_is_not_enough() -> None:
+    """The baseline faded by itself: 0/80 and 2/40 are not apart, whatever is believed."""
+    belief = believe("16/40", "7/40", "transfer 0/40", "2/40", "transfer 0/40", "transfer 0/40")
+    assert not record(belief, frozenset({"transfer"})).shows
+    assert judge(belief, "transfer").word is Word.INCONCLUSIVE
+
+
 def test_a_baseline_that_moved_between_epochs_is_no_effect() -> None:
     moved = [
         *boots("16/40", "18/40", "16/40"),
