@@ -1,6 +1,6 @@
 """What one run allows one to say: a word, and what no count can mend.
 
-The rules themselves are in `by_rate` and `by_mismatch`.
+The rules themselves are in `by_rate`, `by_mismatch` and `by_model`.
 """
 
 from collections.abc import Mapping
@@ -28,6 +28,9 @@ class Qualifier(StrEnum):
     WORSE = "worse, or a new failure"
     LOWER = "lower, not higher"
     DIFFERS = "differs"
+    PARTIAL = "partial"
+    NOT_SUFFICIENT = "not sufficient alone"
+    NONE_LISTED = "none of the listed"
     COVERAGE_UNKNOWN = "coverage unknown"
     COVERAGE_TOO_LOW = "coverage too low"
     MASKED = "masked"

@@ -1,0 +1,135 @@
+"""Time to failure: failures per exposure, where what is counted is not trials but time.
+
+A soak runs until it fails or its time is up; exposure is what it ran in all, in seconds or
+attempts. Failures are taken for a Poisson process, so rates and comparisons are exact for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+
+from hypotheses.rates import p_text
+
+TAIL = 0.025
+"""Either side of a 95% interval."""
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Failures in some exposure (seconds or attempts, over 0 unless there was none at all)."""
+
+    failures: int = 0
+    amount: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.failures < 0 or not 0 <= self.amount < inf:
+            raise ValueError(
+                f"{self.failures} failures in an exposure of {self.amount}: need 0 or more of both"
+            )
+        if self.failures and not self.amount:
+            raise ValueError(f"{self.failures} failures in no exposure: need the time they took")
+
+    def __add__(self, other: Exposure) -> Exposure:
+        return Exposure(self.failures + other.failures, self.amount + other.amount)
+
+    @property
+    def rate(self) -> float | None:
+        """Failures per unit of exposure; None where there was none."""
+        return self.failures / self.amount if self.amount else None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """From `low` to `high`; `high` may be infinite."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two exposures: the ratio of the first rate to the second, at 95%, and the exact p."""
+
+    ratio: Bounds
+    p: float
+
+    @property
+    def separated(self) -> bool:
+        """Whether the rates differ: p under .05 and 1 outside the interval."""
+        return self.p < 0.05 and not self.ratio.low <= 1 <= self.ratio.high
+
+
+def pooled(exposures: Iterable[Exposure]) -> Exposure:
+    """Several soaks together."""
+    return sum(exposures, Exposure())
+
+
+def rate_interval(one: Exposure) -> Bounds:
+    """The exact interval of the rate per unit of exposure (Garwood 1936); 0 to inf without any."""
+    if not one.amount:
+        return Bounds(0.0, inf)
+    from scipy.special import gammaincinv
+
+    k = one.failures
+    low = float(gammaincinv(k, TAIL)) if k else 0.0
+    return Bounds(low / one.amount, float(gammaincinv(k + 1, 1 - TAIL)) / one.amount)
+
+
+def compare(first: Exposure, second: Exposure) -> Compared:
+    """Whether two rates differ, by the failures' split given their sum.
+
+    Under equal rates the first's failures are binomial with its share of the exposure: the p is
+    exact and two-sided, the interval of the ratio Clopper and Pearson's, carried over
+    (Przyborowski and Wilenski 1940). Says nothing (0 to inf, p 1) without failures or exposure.
+    """
+    k, n = first.failures, first.failures + second.failures
+    if n == 0 or not (first.amount and second.amount):
+        return Compared(Bounds(0.0, inf), 1.0)
+    from scipy.special import betaincinv
+    from scipy.stats import binomtest
+
+    low = float(betaincinv(k, n - k + 1, TAIL)) if k else 0.0
+    high = float(betaincinv(k + 1, n - k, 1 - TAIL)) if k < n else 1.0
+    share = first.amount / (first.amount + second.amount)
+    scale = second.amount / first.amount
+    ratio = Bounds(_odds(low) * scale, _odds(high) * scale)
+    return Compared(ratio, min(1.0, float(binomtest(k, n, share).pvalue)))
+
+
+def exposure_text(one: Exposure, unit: str = "s") -> str:
+    """Such as "5 in 600 s, one in 120 s (51.4-370)", or "0 in 1800 s, at most one in 488 s"."""
+    counts = f"{one.failures} in {_number(one.amount)} {unit}"
+    if not one.amount:
+        return "no exposure"
+    bounds = rate_interval(one)
+    if not one.failures:
+        return f"{counts}, at most one in {_number(1 / bounds.high)} {unit}"
+    between = f"{_number(1 / bounds.high)}-{_number(1 / bounds.low)}"
+    return f"{counts}, one in {_number(one.amount / one.failures)} {unit} ({between})"
+
+
+def compared_text(first: Exposure, second: Exposure) -> str:
+    """Such as "rate ratio at most 0.36, p = .0010"."""
+    both = compare(first, second)
+    low, high = both.ratio.low, both.ratio.high
+    if low == 0 and high == inf:
+        return "no failures to compare"
+    if low == 0:
+        ratio = f"at most {_number(high)}"
+    elif high == inf:
+        ratio = f"at least {_number(low)}"
+    else:
+        middle = first.failures * second.amount / (second.failures * first.amount)
+        ratio = f"{_number(middle)} ({_number(low)}-{_number(high)})"
+    return f"rate ratio {ratio}, {p_text(both.p)}"
+
+
+def _odds(share: float) -> float:
+    return share / (1 - share) if share < 1 else inf
+
+
+def _number(value: float) -> str:
+    """Three digits, whole numbers in full."""
+    return f"{value:.0f}" if value == round(value) or value >= 100 else f"{value:.3g}"
