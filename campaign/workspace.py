@@ -41,6 +41,11 @@ class Workspace:
     def artifacts(self) -> Path:
         return self.root / ".campaign" / "artifacts"
 
+    @property
+    def kept(self) -> Path:
+        """The originals of files that an operator chose to leave changed, by their paths."""
+        return self.root / ".campaign" / "kept"
+
     @classmethod
     def find(cls, start: Path) -> "Workspace":
         """The workspace that `start` lies in. Errors: CampaignError where there is none."""
@@ -52,6 +57,14 @@ class Workspace:
             f"no campaign.yaml in {start} or above it",
             "make a workspace with 'campaign init', or change to one",
         )
+
+    @classmethod
+    def find_left(cls, start: Path) -> "Workspace":
+        """As `find`; also one that has lost its campaign.yaml but kept a host's journal."""
+        for folder in (start, *start.parents):
+            if (folder / "campaign.yaml").is_file() or cls(folder).host_state.is_dir():
+                return cls(folder)
+        return cls.find(start)
 
     def playbook_names(self) -> tuple[str, ...]:
         """The names by which playbooks are run: their files' names without .yaml."""
@@ -114,6 +127,7 @@ class Workspace:
                 )
             except LoadError as error:
                 problems.extend(error.problems)
+        problems += [_misnamed(one) for one in loaded if one.name != one.path.stem]
         if problems:
             raise LoadError(tuple(problems))
         return tuple(loaded)
@@ -138,3 +152,11 @@ def _unknown_variables(given: Iterable[str], known: Collection[str]) -> "list[Pr
         for name in given
         if name not in known
     ]
+
+
+def _misnamed(playbook: "Playbook") -> "Problem":
+    from playbooks.problems import Problem
+
+    stem = playbook.path.stem
+    what = f"the playbook's name is {playbook.name!r}, its file's {stem!r}: make them the same"
+    return Problem(playbook.path.name, 0, 0, what, "")

@@ -1,6 +1,6 @@
 """Trials, their counts, and the observation that holds them under its conditions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -56,6 +56,11 @@ def count(trials: Iterable[Trial]) -> Counts:
     for trial in trials:
         tally[trial.result] += 1
     return Counts(tally[Result.FAIL], tally[Result.PASS], tally[Result.CENSORED])
+
+
+def like_the_newest(observations: Sequence["Observation"]) -> tuple["Observation", ...]:
+    """Those under the conditions of the last one."""
+    return tuple(one for one in observations if one.conditions == observations[-1].conditions)
 
 
 def pooled(observations: Iterable["Observation"]) -> Counts:

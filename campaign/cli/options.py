@@ -22,6 +22,11 @@ def workspace(context: click.Context) -> Workspace:
     return Workspace.find(context.find_root().obj)
 
 
+def left_workspace(context: click.Context) -> Workspace:
+    """As `workspace`; its campaign.yaml may be gone."""
+    return Workspace.find_left(context.find_root().obj)
+
+
 def playbooks(required: bool) -> Callable[[F], F]:
     """One or more playbooks by name or path; none at all where they are not `required`."""
     metavar = "PLAYBOOK..." if required else "[PLAYBOOK]..."

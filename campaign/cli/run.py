@@ -191,7 +191,7 @@ def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) ->
 
     A second call finds nothing to do.
     """
-    done = recovering.recover(options.workspace(context), accepted)
+    done = recovering.recover(options.left_workspace(context), accepted)
     if done.restored.dirty:
         code = Exit.DIRTY
     else:
@@ -219,7 +219,10 @@ def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
 
 def _recovered(done: recovering.Recovered) -> list[str]:
     lines = [f"note: {done.note}"] if done.note else []
-    lines += [f"kept {name} as it is now" for name in done.accepted]
+    lines += [
+        f"kept {name} as it is now; a file's original is in .campaign/kept"
+        for name in done.accepted
+    ]
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
         lines.append(f"restarted {', '.join(lived.services)}")
@@ -229,6 +232,8 @@ def _recovered(done: recovering.Recovered) -> list[str]:
         lines += [f"  - {one}" for one in done.restored.remaining]
     elif not (done.accepted or done.restored.paths or done.restored.cycles or done.runs):
         lines.append("Nothing to recover.")
+    elif done.accepted:
+        lines.append("Everything else was put back.")
     else:
         lines.append("Everything was put back.")
     return lines

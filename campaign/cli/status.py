@@ -53,28 +53,25 @@ def _lines(found: Status) -> Iterator[str]:
 
 
 def _hypotheses(found: Status, currency: str) -> Iterator[str]:
-    from hypotheses.observation import Counts
-    from hypotheses.rates import rate_text
-
     if not found.hypotheses:
         yield "no hypotheses yet; add one: campaign hypothesis add SLUG --claim '...'"
         return
-    rows = [("", "hypothesis", "standing", "failed", "restarts", "down", "cost")]
+    rows = [("", "hypothesis", "standing", "fail/n", "restarts", "down", "cost")]
     for one in found.hypotheses:
         standing = one.standing or ""
-        rate = rate_text(Counts(one.fail, one.n - one.fail)) if one.n else "-"
+        counts = f"{one.fail}/{one.n}" if one.n else "-"
         rows.append(
             (
                 GLYPHS.get(standing, " "),
                 one.hypothesis,
                 standing,
-                rate,
+                counts,
                 str(one.restarts),
                 seconds(one.downtime_s),
                 money(one.money, currency),
             )
         )
-    yield columns(rows, right=(4, 5, 6))
+    yield columns(rows, right=(3, 4, 5, 6))
 
 
 @click.command()

@@ -1,7 +1,7 @@
 """One boot of a run: the transition into it, the proof, its measures, the proof again."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from campaign.engine import cycle, evidence, measure, proof, survival, transition
@@ -39,6 +39,7 @@ class BootWalk:
         self._cursors: dict[str, Cursor] = {}
         self._since: float | None = None
         self._proof = Proof(())
+        self._beside: Mapping[str, Mapping[str, str]] = {}
 
     def enter(self, previous: Boot | None) -> None:
         """The transition: undo `previous` (None: the base), make this boot, restart, prove.
@@ -62,6 +63,9 @@ class BootWalk:
             self._perform(step, Seen())
         self._restart()
         self._proof = self._prove("start")
+        session, proven = self._session, {one.service for one in self._proof.services}
+        others = [one for one in session.system.services.values() if one.name not in proven]
+        self._beside = proof.environments(others, session.hosts, session.hash_key)
 
     def measure(self) -> BootEvidence:
         """Performs the measures and reads the proof again.
@@ -109,11 +113,11 @@ class BootWalk:
             for host, change in changes.items():
                 self._apply_on(host, change)
             self._record_edits()
-            count = sum(len(one.changes) + len(one.restore) for one in changes.values())
-            doing.detail = f"{count} file{'s' if count != 1 else ''} in one go"
+            doing.detail = _applied(changes.values())
         for step in rest:
-            with self._steps.doing(self.id, step.name, kind_of(step.action), undo_of(step.action)):
-                pass
+            kind, undo = kind_of(step.action), undo_of(step.action)
+            with self._steps.doing(self.id, step.name, kind, undo) as doing:
+                doing.detail = f"with {name!r}"
 
     def _apply_on(self, name: str, change: transition.HostChange) -> None:
         try:
@@ -190,10 +194,12 @@ class BootWalk:
     def _conditions(self) -> Mapping[str, str]:
         """The environment of each service, as keyed hashes, but for what this boot sets."""
         own = set(transition.toggles(self.boot))
+        digests = {**self._beside, **{one.service: one.digests for one in self._proof.services}}
         found = {
-            f"env.{one.service}.{name}": f"hash {digest}"
-            for one in self._proof.services
-            for name, digest in one.digests.items()
+            f"env.{service}.{name}": f"hash {digest}"
+            for service, values in digests.items()
+            for name, digest in values.items()
+            if not proof.is_session(name)
         }
         return {**found, **{name: ARM for name in own if name.startswith("env.")}}
 
@@ -302,6 +308,13 @@ def _logs_read(boot: Boot) -> set[str]:
             case Compare(left=left, right=right, known_bad=bad):
                 names.update(side.log for side in (left, right, bad) if side is not None)
     return names
+
+
+def _applied(changes: Collection[transition.HostChange]) -> str:
+    written = sum(len(one.changes) for one in changes)
+    back = sum(len(one.restore) for one in changes)
+    said = [f"{written} file{'s' if written != 1 else ''} changed"] if written else []
+    return ", ".join([*said, f"{back} put back"] if back else said) or "no file changed"
 
 
 def _said(lived: Lived) -> str:

@@ -127,16 +127,17 @@ def _beyond_the_arms(
 def _comparable(
     treatment: Sequence[Observation], control: Sequence[Observation]
 ) -> tuple[Observation, ...]:
-    """The controls under the treatment's conditions; where there are none, the newest one,
+    """The controls under the treatment's conditions; where there are none, the nearest one,
 
     so that the verdict names what differs.
     """
-    same = tuple(
-        one
-        for one in control
-        if not any(differences(own.conditions, one.conditions) for own in treatment)
-    )
-    return same or tuple(control[-1:])
+
+    def apart(one: Observation) -> int:
+        return sum(len(differences(own.conditions, one.conditions)) for own in treatment)
+
+    same = tuple(one for one in control if not apart(one))
+    newest_first = list(reversed(control))
+    return same or tuple(sorted(newest_first, key=apart)[:1])
 
 
 def _effect(boots: Sequence[BootEvidence]) -> Effect:

@@ -80,6 +80,52 @@ def read(boot: Boot, system: System, hosts: Hosts, key: bytes, since: float | No
     )
 
 
+_SESSION = frozenset(
+    [
+        "PATH",
+        "HOME",
+        "LANG",
+        "LANGUAGE",
+        "SHELL",
+        "USER",
+        "LOGNAME",
+        "TERM",
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+        "TMPDIR",
+        "_",
+        "INVOCATION_ID",
+        "JOURNAL_STREAM",
+        "SYSTEMD_EXEC_PID",
+        "MANAGERPID",
+        "NOTIFY_SOCKET",
+        "WATCHDOG_PID",
+        "WATCHDOG_USEC",
+    ]
+)
+_SESSION_STARTS = ("LC_", "XDG_", "SSH_", "SUDO_", "DBUS_", "MEMORY_PRESSURE_", "CAMPAIGN_")
+
+
+def is_session(name: str) -> bool:
+    """Whether a variable comes from whoever started a service, or from that very start."""
+    return name in _SESSION or name.startswith(_SESSION_STARTS)
+
+
+def environments(
+    services: Iterable[Service], hosts: Hosts, key: bytes
+) -> dict[str, Mapping[str, str]]:
+    """The keyed hashes of the variables of each service that runs, by its main process."""
+    found: dict[str, Mapping[str, str]] = {}
+    for service in services:
+        host = hosts[service.host]
+        state = host.service_state(spec_of(service))
+        if state.running and state.pid is not None:
+            (environ,) = host.environ([state.pid], (), key)
+            found[service.name] = environ.digest
+    return found
+
+
 def _service(
     boot: Boot,
     service: Service,

@@ -20,6 +20,8 @@ from playbooks.hosts.local import LocalChannel
 from playbooks.system import Host as Machine
 from playbooks.system import System
 
+_REFUSALS = frozenset({"locked", "journal-damaged", "journal-newer"})
+
 
 def operator() -> str:
     """Who runs this, for locks and journals: user@machine."""
@@ -84,7 +86,7 @@ class Hosts:
             channel = self._channel(self._machines[name], replaces)
             return Host.open(channel, lock=lock, who=operator(), run=self._run)
         except HostError as error:
-            code = Exit.REFUSED if error.kind == "locked" else Exit.UNREACHABLE
+            code = Exit.REFUSED if error.kind in _REFUSALS else Exit.UNREACHABLE
             raise CampaignError(code, f"host {name}: {error}") from error
         except HostLost as error:
             raise CampaignError(

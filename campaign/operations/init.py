@@ -13,6 +13,7 @@ _FILES = {
     "campaign.yaml": "campaign.yaml",
     "playbooks/baseline.yaml": "playbooks/baseline.yaml",
     "patches/README": "patches/README",
+    "env/app.env": "env/app.env",
     "gitignore": ".gitignore",
 }
 

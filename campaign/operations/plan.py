@@ -18,6 +18,7 @@ from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.plan import Boot, Plan, PlanError, make
 from playbooks.playbook import Command, Playbook, RateRule, Reproduce, Step
 from playbooks.system import Service, System
+from playbooks.templates import names as template_names
 from playbooks.templates import render
 
 
@@ -152,13 +153,15 @@ class _History:
         known = [seconds for seconds in found if seconds is not None]
         return sum(known) if len(known) == len(found) else None
 
-    def counts(self, against: str) -> Counts:
-        """The counts so far of what a playbook is compared with."""
+    def counts(self, against: str, planned: Mapping[str, str]) -> Counts:
+        """The counts so far of what a playbook is compared with, under the `planned` conditions."""
         if self._ledger is None:
             return Counts()
         if against == "baseline":
-            return pooled(self._ledger.observations_of(kind="baseline"))
-        return pooled(self._ledger.observations_of(playbook=against))
+            found = self._ledger.observations_of(kind="baseline")
+        else:
+            found = self._ledger.observations_of(playbook=against)
+        return pooled(one for one in found if planned.items() <= one.conditions.items())
 
 
 def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
@@ -167,14 +170,28 @@ def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
         planned = _trials(system, boot)
         if not isinstance(rule, RateRule) or planned is None:
             continue
-        control = history.counts(rule.against)
+        control = history.counts(rule.against, _conditions(system, boot))
         yield f"{boot.title}: {_sentence(planned, control, rule)}"
+
+
+def _conditions(system: System, boot: Boot) -> dict[str, str]:
+    """The reproducer of a boot, and the variables that its command is given."""
+    for step in boot.measures:
+        if isinstance(step.action, Reproduce):
+            reproducer = system.reproducers[step.action.use]
+            variables = {**(boot.playbook.vars if boot.playbook else {}), **step.action.vars}
+            used = {name for word in reproducer.command for name in template_names(word)}
+            given = {name: value for name, value in variables.items() if name in used}
+            return {"reproducer": reproducer.name, **given}
+    return {}
 
 
 def _sentence(planned: int, control: Counts, rule: RateRule) -> str:
     if control.n == 0:
         return f"{planned} trials; {rule.against} has no trials yet to compare them with"
     against = f"{planned} trials against {rule.against} {rate_text(control)}"
+    if control.fail == 0 and rule.expect is Expect.DROP:
+        return f"{against}: it has not failed, so nothing can be seen to vanish; reproduce it first"
     if rule.expect is Expect.RISE:
         least = smallest_separating_above(planned, control.fail, control.n)
         separated = None if least is None else f"at {least}/{planned} or more"

@@ -13,6 +13,7 @@ from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
+from playbooks.hosts.host import Host as Agent
 from playbooks.problems import LoadError
 from playbooks.system import Cost, Host
 
@@ -52,7 +53,7 @@ def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
     with reach.hosts as hosts:
         for name in hosts.names():
             hosts[name]
-        kept = _accept(hosts, accepted)
+        kept = _accept(workspace, hosts, accepted)
         restored = put_back(hosts)
     done = Recovered(restored, note=reach.note, accepted=kept)
     if not workspace.ledger.exists():
@@ -64,13 +65,25 @@ def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
         return replace(done, unrecorded=str(error))
 
 
-def _accept(hosts: Hosts, accepted: Sequence[str]) -> tuple[str, ...]:
+def _accept(workspace: Workspace, hosts: Hosts, accepted: Sequence[str]) -> tuple[str, ...]:
     """Lets go of each of `accepted`, on whichever host it is outstanding; all of them, or none."""
     left = dict(_outstanding(hosts))
     chosen = tuple(dict.fromkeys(_as_outstanding(name, left) for name in accepted))
     for name in chosen:
+        _keep_original(workspace, hosts[left[name]], name)
         hosts[left[name]].forget(name)
     return chosen
+
+
+def _keep_original(workspace: Workspace, host: Agent, path: str) -> None:
+    """Copies the original of a file that stays changed: the journal lets go of it."""
+    entries = (one for one in host.journal().entries if one.path == path)
+    copy = next((one.base_copy for one in entries), None)
+    if copy is not None:
+        root, _, name = copy.rpartition("/")
+        kept = workspace.kept / path.lstrip("/")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(host.read(root, name)[1] or b"")
 
 
 def _as_outstanding(name: str, left: Collection[str]) -> str:

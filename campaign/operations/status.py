@@ -1,20 +1,20 @@
 """status: where the campaign stands, from the ledger alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
-from hypotheses.observation import Counts, pooled
+from hypotheses.observation import Counts, like_the_newest, pooled
 
 
 @dataclass(frozen=True)
 class Status:
     """The campaign, its costs, its hypotheses, and the runs that a person should know of.
 
-    `baseline` pools all valid baselines; `running` are runs under way, `left` those that were
-    interrupted or could not be put back whole.
+    `baseline` pools the valid baselines under the newest one's conditions; `running` are runs under
+    way, `left` those that were interrupted or could not be put back whole.
     """
 
     campaign: records.CampaignRecord | None
@@ -32,15 +32,20 @@ def status(workspace: Workspace) -> Status:
     with Ledger.open(workspace.ledger) as ledger:
         runs = ledger.runs()
         return Status(
-            campaign=ledger.campaign(),
+            campaign=_without_key(ledger.campaign()),
             total=ledger.total_cost(),
             runs=len(runs),
-            baseline=pooled(ledger.observations_of(kind="baseline")),
+            baseline=pooled(like_the_newest(ledger.observations_of(kind="baseline"))),
             hypotheses=ledger.hypothesis_costs(),
             running=tuple(run for run in runs if run.status == "running"),
             left=tuple(run for run in runs if _is_left(run)),
             latest=runs[0] if runs else None,
         )
+
+
+def _without_key(campaign: records.CampaignRecord | None) -> records.CampaignRecord | None:
+    """Whoever had the key could guess values from their hashes."""
+    return None if campaign is None else replace(campaign, hash_key="")
 
 
 def _is_left(run: records.Run) -> bool:

@@ -11,8 +11,10 @@ from playbooks.agent import durable, reserve
 from playbooks.agent.directories import make, missing, remove_empty
 from playbooks.agent.files import (
     ABSENT,
+    CLAIM,
     Live,
     State,
+    claimed,
     discard,
     look,
     owner_beside,
@@ -48,12 +50,14 @@ class Move(NamedTuple):
     def where(self) -> str:
         return self.entry.where
 
-    def state(self, at: Place) -> State:
-        """The metadata the file is to have."""
+    def state(self, at: Place, claim: str) -> State:
+        """The metadata the file is to have; `claim` marks it as our change."""
         base = self.entry.base
+        if not self.back:
+            base = base._replace(xattrs={**base.xattrs, CLAIM: claim.encode().hex()})
         if base.sha256 is None:
             uid, gid = owner_beside(at.directory)
-            base = ABSENT._replace(uid=uid, gid=gid)
+            base = ABSENT._replace(uid=uid, gid=gid, xattrs=base.xattrs)
         return base if self.mode is None else base._replace(mode=self.mode)
 
 
@@ -106,7 +110,21 @@ def _entry(journal: Journal, root: str, path: str) -> Tuple[Entry, Live]:
     with place(root, path) as at:
         live = look(at)
     known = journal.entries.get(at.where)
+    if known is None:
+        _refuse_claimed(at.where, live.state)
     return known or new_entry(at.root, path, live.state), live
+
+
+def _refuse_claimed(where: str, state: State) -> None:
+    """What another journal holds the base of is no base for us."""
+    owner = claimed(state)
+    if owner:
+        raise VerbError(
+            "claimed",
+            f"{where} holds a change of the campaign that keeps its journal in {owner}: "
+            "put that back first (campaign recover, in its workspace)",
+            path=where,
+        )
 
 
 @contextlib.contextmanager
@@ -155,7 +173,7 @@ def _carry_out(journal: Journal, moves: List[Move]) -> None:
     tried: Set[str] = set()
     try:
         for move in moves:
-            _prepare(move)
+            _prepare(move, journal.state_dir)
         for move in moves:
             _swap(move, tried)
         _close(journal, [move for move in moves if move.back])
@@ -174,14 +192,16 @@ def _note(journal: Journal, move: Move) -> None:
         journal.directories += [one for one in missing(entry) if one not in journal.directories]
 
 
-def _prepare(move: Move) -> None:
+def _prepare(move: Move, claim: str) -> None:
     """All that can fail for want of space or rights, while the live file stays as it is."""
     if move.content is None:
         return
     for root, path in missing(move.entry):
         make(root, path)
     with _at(move) as at:
-        write_temporary(at, move.entry.temporary, move.content, move.state(at), exact=move.back)
+        write_temporary(
+            at, move.entry.temporary, move.content, move.state(at, claim), exact=move.back
+        )
 
 
 def _swap(move: Move, tried: Set[str]) -> None:

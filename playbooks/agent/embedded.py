@@ -227,12 +227,14 @@ def _prints_into(pid: int, path: str) -> bool:
 
 
 def read_env_file(path: Optional[str], name: str) -> Dict[str, str]:
-    """The variables that a service's env file sets now; error "start-failed"."""
+    """The variables that a service's env file sets now, none without one; error "start-failed"."""
     if path is None:
         return {}
     try:
         with open(path, "rb") as file:
             return envfile.parse(file.read())
+    except FileNotFoundError:
+        return {}
     except OSError as error:
         reason = error.strerror or str(error)
     except ValueError as error:

@@ -112,6 +112,25 @@ def write_temporary(at: Place, name: str, content: bytes, state: State, exact: b
         raise from_os_error(error, at.where, "write") from None
 
 
+CLAIM = "user.campaign"
+"""The attribute of a changed file that says whose journal holds its base: a state directory."""
+
+
+def claimed(state: State) -> str:
+    """The state directory whose journal holds the base of this file; empty where none does."""
+    return bytes.fromhex(state.xattrs.get(CLAIM, "")).decode("utf-8", "replace")
+
+
+def unclaim(at: Place) -> None:
+    """The file is kept as it is: it is nobody's change any more."""
+    fd = os.open(at.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at.directory)
+    try:
+        if CLAIM in _xattrs(fd):
+            durable.removexattr(fd, CLAIM)
+    finally:
+        os.close(fd)
+
+
 def dress(fd: int, state: State, exact: bool) -> None:
     """Gives an open file the owner, mode, attributes and (`exact`) time of `state`.
 
@@ -125,8 +144,13 @@ def dress(fd: int, state: State, exact: bool) -> None:
         if name not in state.xattrs:
             durable.removexattr(fd, name)
     for name, value in state.xattrs.items():
-        if present.get(name) != value:
+        if present.get(name) == value:
+            continue
+        try:
             durable.setxattr(fd, name, bytes.fromhex(value))
+        except OSError:
+            if name != CLAIM:  # not every file system has room for it
+                raise
     if stat.S_IMODE(os.fstat(fd).st_mode) != state.mode:
         durable.chmod(fd, state.mode)
     if exact:

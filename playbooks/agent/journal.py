@@ -16,7 +16,7 @@ import os
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 from playbooks.agent import durable, procfs, reserve
-from playbooks.agent.files import State, discard, sha256
+from playbooks.agent.files import State, discard, sha256, unclaim
 from playbooks.agent.framing import Header
 from playbooks.agent.lock import require
 from playbooks.agent.places import components, from_os_error, place
@@ -343,13 +343,15 @@ def forget(session: Session, request: Header, _body: bytes) -> Tuple[Header, byt
     require(session)
     journal, name = load(session.state_dir), request["path"]
     others = [one for one in journal.commands if one.id != name]
-    entry = journal.entries.pop(name, None)
+    entry = journal.entries.get(name)
     if entry is None and len(others) == len(journal.commands):
         raise VerbError("unknown-path", f"nothing is outstanding at {name}")
     journal.commands = others
     if entry is not None:
-        with contextlib.suppress(VerbError), place(entry.root, entry.path) as at:
+        journal.close(name)
+        with contextlib.suppress(VerbError, OSError), place(entry.root, entry.path) as at:
             discard(at, entry.temporary)
+            unclaim(at)
     journal.save()
     journal.sweep()
     return {}, b""

@@ -44,4 +44,7 @@ def _fault(code: int) -> str:
         return "the command cannot be executed; check its mode"
     if code == 127:
         return "the command was not found; check its name and PATH"
-    return f"the reproducer's command was killed by {signal_name(code - 128)}"
+    name = signal_name(code - 128)
+    if name.startswith("SIG"):
+        return f"the reproducer's command was killed by {name}"
+    return "that is no code of the contract"

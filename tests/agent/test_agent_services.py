@@ -98,7 +98,7 @@ def test_a_second_start_is_refused(tmp_path: Path, start: Start) -> None:
         ({"command": ("/no/such/program",)}, "cannot run /no/such/program: No such file"),
         ({"command": ("no-such-program",)}, "no such program in PATH"),
         ({"cwd": "/no/such/place"}, "working directory /no/such/place is not there"),
-        ({"env_file": "/no/such/env"}, "environment file /no/such/env: No such file"),
+        ({"env_file": "/tmp"}, "environment file /tmp: Is a directory"),
     ],
 )
 def test_what_cannot_start_says_so_at_once(

@@ -34,7 +34,10 @@ def test_a_changed_file_is_kept_by_the_command_that_the_conflict_names(conflict:
     assert f"outstanding are: {rule}" in wrong.stderr
     kept = conflict.run("recover", "--accept", str(rule))
     assert kept.returncode == 0, kept.stderr
-    assert kept.stdout.startswith(f"kept {rule} as it is now\n")
+    assert kept.stdout.startswith(f"kept {rule} as it is now; ")
+    assert "restarted app" in kept.stdout
+    original = conflict.root / ".campaign" / "kept" / str(rule).lstrip("/")
+    assert "BUG = True" in original.read_text("utf-8")
     assert rule.read_text("utf-8") == "BUG = False  # mine\n"
     assert "bug False" in conflict.ask("/health")
     assert conflict.run("recover").stdout == "Nothing to recover.\n"

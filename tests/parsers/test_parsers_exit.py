@@ -41,7 +41,7 @@ def test_no_result(read) -> None:
         (ExitInfo(126), "exit 126: the command cannot be executed"),
         (ExitInfo(127), "exit 127: the command was not found"),
         (ExitInfo(137), "exit 137: the reproducer's command was killed by SIGKILL"),
-        (ExitInfo(255), "killed by signal 127"),
+        (ExitInfo(255), "exit 255: that is no code of the contract"),
         (ExitInfo(signal=11), "killed by SIGSEGV: the reproducer itself failed"),
         (ExitInfo(), "no exit status"),
     ],
