@@ -19,6 +19,7 @@ from playbooks.agent.session import VerbError
 _DROPPED = "a596d6fe7bfa4994828e72309e95d61e"
 _FIELDS = "MESSAGE,MESSAGE_ID,N_DROPPED"
 _SUPPRESSED = re.compile(rb"Suppressed (\d+) messages from (\S+)")
+_CURSOR = re.compile(r"(?:s=[0-9a-f]+;i=[0-9a-f]+;\S+)?\Z")
 _CHUNK = 1 << 20
 _BASE = ["journalctl", "--no-pager", "--quiet", "--all"]
 _LAST_LINES = 20
@@ -47,7 +48,7 @@ class Journal:
 
     def read(self, cursor: Cursor, end: Optional[Cursor]) -> LogPiece:
         """The messages from `cursor` up to `end`, about a mebibyte of them at a time."""
-        if not isinstance(cursor, str) or isinstance(end, int):
+        if not isinstance(cursor, str) or isinstance(end, int) or not _CURSOR.match(cursor):
             raise wrong_cursor(self._name, cursor)
         gap = end is None and not _is_kept(cursor)
         until = newest() if end is None else end
