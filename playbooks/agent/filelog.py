@@ -16,6 +16,7 @@ from playbooks.agent.places import from_os_error
 _CURSOR = re.compile(r"(\d+):(\d+):(\d+):(\d+)\Z")
 _BEFORE = "0:0:0:0"
 _CHECKED = 64
+_OTHER = 1 << 32
 _CHUNK = 1 << 20
 _TAIL = 1 << 16
 _LAST_LINES = 20
@@ -134,7 +135,7 @@ def _cursor(file: _File, offset: int) -> str:
 def _checksum(path: str, offset: int) -> int:
     """Of what stands before the offset; another one where the file was written anew since."""
     data = _bytes(path, max(0, offset - _CHECKED), offset)
-    return zlib.crc32(data) if len(data) == min(offset, _CHECKED) else -1
+    return zlib.crc32(data) if len(data) == min(offset, _CHECKED) else _OTHER
 
 
 def _bytes(path: str, start: int, end: int) -> bytes:
