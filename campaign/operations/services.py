@@ -13,6 +13,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError
+from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import expand
 from playbooks.system import CommandSpec, ProcessSpec, Service, System, SystemdSpec
@@ -37,12 +38,20 @@ def listed(workspace: Workspace) -> tuple[Listed, ...]:
         return tuple(_listed(workspace, hosts, service) for service in system.services.values())
 
 
+def _state(hosts: Hosts, service: Service) -> ServiceState:
+    """Errors: CampaignError where its manager has no answer."""
+    try:
+        return hosts.peek(service.host).service_state(spec_of(service))
+    except HostError as error:
+        raise CampaignError(Exit.STEP_FAILED, f"service {service.name}: {error}") from error
+
+
 def _running(hosts: Hosts, service: Service) -> bool:
-    return hosts.peek(service.host).service_state(spec_of(service)).running
+    return _state(hosts, service).running
 
 
 def _listed(workspace: Workspace, hosts: Hosts, service: Service) -> Listed:
-    state = hosts.peek(service.host).service_state(spec_of(service))
+    state = _state(hosts, service)
     return Listed(
         service.name,
         state.running,

@@ -33,7 +33,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 _COMMAND_LIMIT_S = 300.0
 _STATUS_LIMIT_S = 30.0
 _LOOK_EVERY_S = 0.1
-_LIFE_EVERY_S = 0.5
+_LIFE_EVERY_S = 0.2
 _LOG_MAX_BYTES = 16 << 20
 
 
@@ -230,7 +230,7 @@ class _Status(Life):
 
     def _look(self) -> None:
         now = time.monotonic()
-        if now - self._looked_at >= _LIFE_EVERY_S or not self._up:
+        if now - self._looked_at >= _LIFE_EVERY_S:
             self._up, self._looked_at = self._service.is_up(), now
             self._was_up = self._was_up or self._up
 

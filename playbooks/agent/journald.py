@@ -19,6 +19,7 @@ from playbooks.agent.session import VerbError
 _DROPPED = "a596d6fe7bfa4994828e72309e95d61e"
 _FIELDS = "MESSAGE,MESSAGE_ID,N_DROPPED"
 _SUPPRESSED = re.compile(rb"Suppressed (\d+) messages from (\S+)")
+_CURSOR = re.compile(r"(?:s=[0-9a-f]+;i=[0-9a-f]+;\S+)?\Z")
 _CHUNK = 1 << 20
 _BASE = ["journalctl", "--no-pager", "--quiet", "--all"]
 _LAST_LINES = 20
@@ -39,20 +40,22 @@ class Journal:
         self._name, self._unit = name, unit
         self._source = f"user@{os.getuid()}.service" if user else unit
         field, about = ("_SYSTEMD_USER_UNIT", "USER_UNIT") if user else ("_SYSTEMD_UNIT", "UNIT")
+        self._own = {field: unit}
+        self._matches = [f"{field}={unit}", "+", f"{about}={unit}", "+", f"MESSAGE_ID={_DROPPED}"]
         if invocation:
-            self._matches = [f"{field}={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}"]
-        else:
-            ours = [f"{field}={unit}", "+", f"{about}={unit}"]
-            self._matches = [*ours, "+", f"MESSAGE_ID={_DROPPED}"]
+            self._own["_SYSTEMD_INVOCATION_ID"] = invocation
+            self._matches = [f"{name}={value}" for name, value in self._own.items()]
 
     def read(self, cursor: Cursor, end: Optional[Cursor]) -> LogPiece:
         """The messages from `cursor` up to `end`, about a mebibyte of them at a time."""
-        if not isinstance(cursor, str) or isinstance(end, int):
+        if not isinstance(cursor, str) or isinstance(end, int) or not _CURSOR.match(cursor):
             raise wrong_cursor(self._name, cursor)
         gap = end is None and not _is_kept(cursor)
         until = newest() if end is None else end
         data, suppressed, at = bytearray(), 0, cursor
         for entry in self._entries(cursor):
+            if entry.cursor == cursor:
+                continue
             if _order(entry.cursor) > _order(until):
                 break
             data += entry.text
@@ -69,14 +72,35 @@ class Journal:
 
     def last_lines(self, cursor: Optional[Cursor]) -> List[str]:
         """The newest messages since `cursor` (None: whenever)."""
-        since = _after(cursor) if isinstance(cursor, str) else []
-        newest_ones = [*_BASE, "--output=cat", f"--lines={_LAST_LINES}", *since, *self._matches]
-        return systemctl.run(newest_ones).stdout.decode("utf-8", "replace").splitlines()
+        output = ["--output=json", f"--output-fields={_FIELDS}", f"--lines={_LAST_LINES}"]
+        done = systemctl.run([*_BASE, *output, *self._matches])
+        since = _order(cursor) if isinstance(cursor, str) else (0, 0)
+        entries = (self.entry(line) for line in done.stdout.splitlines())
+        text = b"".join(one.text for one in entries if _order(one.cursor) > since)
+        return text.decode("utf-8", "replace").splitlines()
 
-    def command(self, cursor: str, *options: str) -> List[str]:
-        """The command that prints the messages from `cursor` as lines of JSON."""
+    def command(self, cursor: str) -> List[str]:
+        """The command that prints the messages at `cursor` and after it as lines of JSON.
+
+        Not --after-cursor: where the message at the cursor is not one that matches, journalctl
+        (252) passes over one more.
+        """
         output = ["--output=json", f"--output-fields={_FIELDS}"]
-        return [*_BASE, *output, *_after(cursor), *options, *self._matches]
+        return [*_BASE, *output, *_from(cursor), *self._matches]
+
+    def following(self, cursor: str) -> List[str]:
+        """The command that prints everybody's messages as they come; `own` picks from them."""
+        fields = ",".join(["MESSAGE", *self._own])
+        output = ["--output=json", f"--output-fields={fields}", "--follow", "--no-tail"]
+        return [*_BASE, *output, *_from(cursor)]
+
+    def own(self, line: bytes, cursor: str) -> bytes:
+        """The text of a line that `following` printed; none where it is not of this unit."""
+        if not all(value.encode() in line for value in self._own.values()):
+            return b""
+        fields = json.loads(line)
+        foreign = any(fields.get(name) != value for name, value in self._own.items())
+        return b"" if foreign or fields["__CURSOR"] == cursor else self.entry(line).text
 
     def entry(self, line: bytes) -> Entry:
         """A line of JSON as an entry."""
@@ -112,7 +136,7 @@ class Journal:
 
 
 class _Following(Follow):
-    """First all that is there, then what `journalctl --follow` prints."""
+    """First all that is there, then what comes."""
 
     def __init__(self, journal: Journal, cursor: str) -> None:
         self._journal, self._cursor = journal, cursor
@@ -128,7 +152,7 @@ class _Following(Follow):
         except BlockingIOError:
             return b""
         *lines, self._rest = (self._rest + data).split(b"\n")
-        return b"".join(self._journal.entry(line).text for line in lines)
+        return b"".join(self._journal.own(line, self._cursor) for line in lines)
 
     def _catch_up(self) -> bytes:
         piece = self._journal.read(self._cursor, None)
@@ -136,7 +160,7 @@ class _Following(Follow):
         self._cursor = piece.cursor
         if piece.done:
             self._child = subprocess.Popen(
-                self._journal.command(self._cursor, "--follow", "--no-tail"),
+                self._journal.following(self._cursor),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -170,8 +194,8 @@ def newest() -> str:
     return cursor.strip() if found else ""
 
 
-def _after(cursor: str) -> List[str]:
-    return [f"--after-cursor={cursor}"] if cursor else []
+def _from(cursor: str) -> List[str]:
+    return [f"--cursor={cursor}"] if cursor else []
 
 
 def _is_kept(cursor: str) -> bool:

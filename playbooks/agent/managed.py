@@ -44,8 +44,7 @@ class Stopped(NamedTuple):
 class State(NamedTuple):
     """A service now. `exit_*`, `ended_at`: how its main process ended last.
 
-    `word` is the manager's own word for the state; `need_reload`: the manager has not read the
-    service's files again since they were changed.
+    `word` is the manager's own word for the state.
     """
 
     running: bool
@@ -58,7 +57,6 @@ class State(NamedTuple):
     ended_at: Optional[float] = None
     invocation: str = ""
     restarts: int = 0
-    need_reload: bool = False
     word: str = ""
 
     def as_json(self) -> Dict[str, Any]:

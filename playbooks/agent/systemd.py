@@ -25,6 +25,10 @@ from playbooks.agent.unitfacts import FACTS, Seen, facts_of, failure
 _KILL_LIMIT_S = 10.0
 _LOOK_EVERY_S = 0.02
 _AWAITED_EVERY_S = 0.25
+_CLOCK_GRAIN_S = 0.01
+_FILES = ("NeedDaemonReload", "FragmentPath", "DropInPaths")
+_SYSTEM_UNITS = ("/etc/systemd/system", "/run/systemd/system")
+_USER_UNITS = ("/etc/systemd/user", "~/.config/systemd/user")
 
 
 class Unit(Managed):
@@ -43,7 +47,7 @@ class Unit(Managed):
         """What systemd has read of its files. Errors: "unit-not-found", "masked"."""
         seen = self._manager.show(self.unit, FACTS)
         Seen(self.unit, {**dict.fromkeys(Seen.PROPERTIES, ""), **seen}).require_usable()
-        return facts_of(seen)
+        return {**facts_of(seen), "need_reload": self._need_reload(seen)}
 
     def start(self) -> Started:
         """Errors: "unit-not-found", "masked", "bad-unit", "running", "start-failed",
@@ -88,13 +92,29 @@ class Unit(Managed):
 
         NeedDaemonReload alone would not do: it passes over a file that got an older date back.
         """
-        seen = self._manager.show(self.unit, ("NeedDaemonReload", "FragmentPath", "DropInPaths"))
+        seen = self._manager.show(self.unit, _FILES)
         loaded = self._manager.show("", ("UnitsLoadTimestampMonotonic",))
         at = int(loaded["UnitsLoadTimestampMonotonic"] or 0) / 1e6
-        read_at = time.time() - time.monotonic() + at
-        files = [seen["FragmentPath"], *seen["DropInPaths"].split()]
-        if seen["NeedDaemonReload"] == "yes" or any(_changed_at(one) > read_at for one in files):
+        read_at = time.time() - time.monotonic() + at - _CLOCK_GRAIN_S
+        files = [seen["FragmentPath"], *seen["DropInPaths"].split(), *self._dropins(seen)]
+        if self._need_reload(seen) or any(_changed_at(one) > read_at for one in files):
             self._manager.call("daemon-reload")
+
+    def _need_reload(self, seen: Dict[str, str]) -> bool:
+        """Whether systemd says so, or has not noticed a drop-in in a folder that is new to it."""
+        known = {os.path.basename(one) for one in seen["DropInPaths"].split()}
+        there = {os.path.basename(one) for one in self._dropins(seen)}
+        return seen["NeedDaemonReload"] == "yes" or bool(there - known)
+
+    def _dropins(self, seen: Dict[str, str]) -> List[str]:
+        """The drop-ins that are in the unit's own folders now."""
+        beside = os.path.dirname(seen["FragmentPath"])
+        found = []
+        for folder in {beside, *(_USER_UNITS if self._user else _SYSTEM_UNITS)} - {""}:
+            own = os.path.join(os.path.expanduser(folder), f"{self.unit}.d")
+            with suppress(OSError):
+                found += [os.path.join(own, one) for one in os.listdir(own)]
+        return [one for one in found if one.endswith(".conf")]
 
     def stop(self, timeout_s: float) -> Stopped:
         """Has systemd stop it; SIGKILL after `timeout_s` to what is left in its cgroup."""
@@ -137,7 +157,6 @@ class Unit(Managed):
             processes=cgroups.processes(seen.group),
             invocation=seen.invocation,
             restarts=seen.restarts,
-            need_reload=seen.need_reload,
             word=seen.word,
             **seen.ended,
             ended_at=seen.ended_at,
@@ -209,12 +228,11 @@ class _Invocation(Life):
 
 
 def _changed_at(path: str) -> float:
-    """When the file, or the folder that it was put into, changed last; 0 for neither there."""
-    found = 0.0
-    for one in (path, os.path.dirname(path)):
-        with suppress(OSError):
-            found = max(found, os.stat(one).st_ctime)
-    return found
+    """When the file changed last, whatever its date says; 0 where it is not there."""
+    try:
+        return os.stat(path).st_ctime
+    except OSError:
+        return 0.0
 
 
 def _kill(processes: List[procfs.Process]) -> None:

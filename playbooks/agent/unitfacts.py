@@ -55,7 +55,6 @@ class Seen:
         "ControlGroup",
         "InvocationID",
         "NRestarts",
-        "NeedDaemonReload",
         "Job",
     )
 
@@ -65,7 +64,6 @@ class Seen:
         self.invocation = shown["InvocationID"]
         self.result = shown["Result"]
         self.restarts = int(shown["NRestarts"] or 0)
-        self.need_reload = shown["NeedDaemonReload"] == "yes"
         self.word = f"{shown['ActiveState']} ({shown['SubState']})"
 
     @property
@@ -151,7 +149,7 @@ def failure(seen: Seen) -> Tuple[str, str]:
             "start-failed",
             f"systemd could not start it: {_OWN_FAILURES[ended['exit_code'] or 0]}",
         )
-    if seen.result == "start-limit-hit":
+    if seen.result == "start-limit-hit" or (seen.failed and seen.restarts):
         tried = f"{how}; it failed too often in a row, and systemd gave up (start-limit-hit)"
         return "start-limit", tried
     if seen.result in _RESULTS:
@@ -177,7 +175,6 @@ def facts_of(shown: Dict[str, str]) -> Dict[str, Any]:
     return {
         "fragment": shown["FragmentPath"],
         "dropins": shown["DropInPaths"].split(),
-        "need_reload": shown["NeedDaemonReload"] == "yes",
         "env_files": [line.rpartition(" (")[0] for line in shown["EnvironmentFiles"].splitlines()],
         "exec": shown["ExecStart"].splitlines(),
         "cwd": shown["WorkingDirectory"],

@@ -75,7 +75,7 @@ class ServiceState:
 
     `running`: its main process is there. `processes`: all that runs of it, by pid; some may be
     left without a main process. `exit_*` and `ended_at` tell how the main process ended.
-    `word` is systemd's for its state; `need_reload`: its files changed since systemd read them.
+    `word` is systemd's own for the state.
     """
 
     running: bool
@@ -88,7 +88,6 @@ class ServiceState:
     ended_at: float | None
     invocation: str = ""
     restarts: int = 0
-    need_reload: bool = False
     word: str = ""
 
     @property

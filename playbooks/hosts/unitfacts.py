@@ -13,6 +13,7 @@ class UnitFacts:
     """`env_files` and `dropins` are in the order in which they apply.
 
     `exec` is what ExecStart= runs, each command's words joined by blanks, and `cwd` is where.
+    `need_reload`: files of the unit were changed, and systemd has not read them again.
     """
 
     fragment: str

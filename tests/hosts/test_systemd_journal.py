@@ -1,0 +1,142 @@
+"""Logs in a real journal: by cursor, filtered there, what is lost counted."""
+
+import zlib
+from collections.abc import Callable, Iterator
+
+import pytest
+from hosts_machine import Machine, wait_until
+from systemd_units import TestUnit, unit
+
+from playbooks.hosts.connection import HostError
+from playbooks.hosts.host import Host
+from playbooks.hosts.logs import Lost
+from playbooks.hosts.ssh_config import SshTarget
+
+pytestmark = pytest.mark.hosts
+
+Reach = Callable[..., SshTarget]
+OpenHost = Callable[..., Host]
+
+
+@pytest.fixture
+def svc(beta: Machine, request: pytest.FixtureRequest) -> Iterator[TestUnit]:
+    with unit(beta, f"log-{zlib.crc32(request.node.name.encode()):x}.service") as made:
+        yield made
+
+
+@pytest.fixture
+def host(reach: Reach, open_host: OpenHost) -> Host:
+    return open_host(reach("beta"))
+
+
+def ends(host: Host, svc: TestUnit) -> None:
+    wait_until(lambda: not host.service_state(svc.spec).running, 30, "its end")
+
+
+def test_the_log_of_a_cycle_is_what_came_after_its_start(host: Host, svc: TestUnit) -> None:
+    svc.service("ExecStart=/bin/sh -c 'echo one; echo two; sleep .2'\n")
+    first = host.service_start(svc.spec)
+    ends(host, svc)
+    second = host.service_start(svc.spec)
+    ends(host, svc)
+    both, last = (
+        b"".join(host.service_log(svc.spec, start.cursor, grep="^(one|two)$"))
+        for start in (first, second)
+    )
+    assert (both, last) == (b"one\ntwo\none\ntwo\n", b"one\ntwo\n")
+    assert b"".join(host.service_log(svc.spec, host.service_log_end(svc.spec))) == b""
+    assert "two" in host.service_last_lines(svc.spec)
+
+
+def test_odd_lines_come_as_they_were(host: Host, svc: TestUnit) -> None:
+    code = r"import sys; w=sys.stdout.buffer.write; w(b'\xff\xfe raw\n'); w(b'x'*20000 + b'\n')"
+    code += r"; w('h\u00e9 {\"a\": 1}\n'.encode()); w(b'\x1b[31mred\x1b[0m\n')"
+    svc.write(f"/opt/{svc.name}.py", code)
+    svc.service(f"ExecStart=/usr/bin/python3 /opt/{svc.name}.py\n")
+    started = host.service_start(svc.spec)
+    ends(host, svc)
+    lines = b"".join(host.service_log(svc.spec, started.cursor)).split(b"\n")
+    wanted = [b"\xff\xfe raw", b"x" * 20000, 'h\u00e9 {"a": 1}'.encode(), b"\x1b[31mred\x1b[0m"]
+    assert [one for one in lines if one in wanted] == wanted
+
+
+def test_many_lines_come_in_pieces_and_none_twice(host: Host, svc: TestUnit) -> None:
+    lines = 15000
+    svc.service(
+        "LogRateLimitIntervalSec=1s\nLogRateLimitBurst=1000000\n"
+        f"ExecStart=/bin/sh -c 'seq -f \"room=%%g {'y' * 60}\" {lines}; sleep 600'\n"
+    )
+    started = host.service_start(svc.spec)
+    stream = host.service_log(svc.spec, started.cursor, grep=f"room={lines} ")
+    wait_until(
+        lambda: b"".join(host.service_log(svc.spec, started.cursor, grep=f"room={lines} ")),
+        60,
+        "the last line",
+    )
+    stream = host.service_log(svc.spec, started.cursor, grep="^room=")
+    chunks = list(stream)
+    assert len(chunks) > 1
+    assert b"".join(chunks).count(b"\n") == lines
+    assert not stream.lost
+    cut = host.service_log(svc.spec, started.cursor, grep="^room=", max_bytes=500)
+    assert len(b"".join(cut)) <= 500
+    assert cut.truncated
+
+
+def test_suppressed_messages_are_lost(host: Host, svc: TestUnit) -> None:
+    svc.service(
+        "LogRateLimitIntervalSec=2s\nLogRateLimitBurst=100\n"
+        "ExecStart=/bin/sh -c 'seq 5000; sleep 2.5; echo after; sleep 600'\n"
+    )
+    started = host.service_start(svc.spec)
+
+    def read() -> tuple[int, Lost]:
+        log = host.service_log(svc.spec, started.cursor, grep="^([0-9]+|after)$")
+        return b"".join(log).count(b"\n"), log.lost
+
+    wait_until(lambda: read()[1], 20, "journald to say so")
+    kept, lost = read()
+    assert kept + lost.messages >= 5000
+    assert 0 < lost.messages < 5000
+    assert str(lost) == f"{lost.messages} messages suppressed by journald"
+
+
+def test_a_cursor_that_rotated_away_is_a_gap(host: Host, svc: TestUnit) -> None:
+    svc.service("ExecStart=/bin/sh -c 'echo early; sleep 600'\n")
+    started = host.service_start(svc.spec)
+    svc.machine.run("journalctl", "--rotate")
+    svc.machine.run("journalctl", "--vacuum-time=1s")
+    svc.machine.run("journalctl", "--rotate")
+    wait_until(
+        lambda: (
+            svc.machine.run("journalctl", "--vacuum-files=1", "--vacuum-time=1s") is not None
+            and list(host.service_log(svc.spec, started.cursor)) == []
+        ),
+        20,
+        "the messages to go",
+    )
+    log = host.service_log(svc.spec, started.cursor)
+    assert b"early" not in b"".join(log)
+    assert log.lost == Lost(gap=True)
+    assert str(log.lost) == "its beginning rotated away"
+
+
+def test_a_user_who_may_not_read_it_is_told(
+    svc: TestUnit, reach: Reach, open_host: OpenHost
+) -> None:
+    svc.service("ExecStart=/bin/sleep 600\n")
+    host = open_host(reach("beta", user="ops"))
+    with pytest.raises(HostError, match="group systemd-journal") as caught:
+        host.service_log_end(svc.spec)
+    assert caught.value.kind == "denied"
+    with pytest.raises(HostError, match="sudo: true") as caught:
+        host.service_start(svc.spec)
+    assert caught.value.kind == "denied"
+
+
+def test_a_cursor_of_another_kind_is_refused(host: Host, svc: TestUnit) -> None:
+    svc.service("ExecStart=/bin/sleep 600\n")
+    for cursor in (17, "1:2:3"):
+        with pytest.raises(HostError) as caught:
+            list(host.service_log(svc.spec, cursor))
+        assert caught.value.kind == "bad-request"
