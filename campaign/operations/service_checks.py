@@ -109,7 +109,9 @@ def _ports(seen: Seen) -> Iterator[Finding]:
     for port, pids in seen.host.listening(seen.service.ports).items():
         if others := [pid for pid in pids if pid and pid not in own]:
             what = f"port {port} is held by pid {others[0]}, which is no process of this service"
-            yield seen.finding("ports", what, "fail", f"end it: ps -fp {others[0]}")
+            yield seen.finding(
+                "ports", what, "fail", f"see what it is, ps -fp {others[0]}, and end it"
+            )
 
 
 def _env(seen: Seen) -> Iterator[Finding]:
@@ -120,7 +122,8 @@ def _env(seen: Seen) -> Iterator[Finding]:
     obstacle = seen.host.obstacle(*env.place)
     if obstacle:
         what = f"env steps cannot write {env.path}: {obstacle}"
-        yield seen.finding("env", what, "fail")
+        fix = "run the agent as root (sudo: true), or name another path in env:"
+        yield seen.finding("env", what, "fail", fix)
         return
     try:
         why = precedence.loses(env, _after(seen, env, _NEW_NAME), _NEW_NAME, _VALUE)
