@@ -22,6 +22,7 @@ COMMANDS = {
     "init": ("files", "Write a new workspace."),
     "demo": ("demo", "Run the demo campaign from start to end."),
     "check": ("files", "Check campaign.yaml and playbooks; run nothing."),
+    "doctor": ("doctor", "Look at every host and service; change nothing."),
     "plan": ("run", "Show what a run would do, and change nothing."),
     "run": ("run", "Run playbooks as one campaign, and put everything back."),
     "recover": ("run", "Put back what an interrupted run left."),

@@ -214,7 +214,7 @@ def _variables(
             continue
         if environ.readable:
             yield from _wrong_values(service, environ, wanted)
-        elif not _under_readable(process, parents, environs):
+        elif not vouched_for(process, parents, environs):
             yield (
                 Effect.UNPROVEN,
                 f"{service.name}: environment of pid {process.pid} is unreadable "
@@ -239,9 +239,10 @@ def _shown(name: str, value: str | None) -> str:
     return f"{name} unset" if value is None else f"{name}={value}"
 
 
-def _under_readable(
+def vouched_for(
     process: Process, parents: Mapping[int, Process], environs: Mapping[int, Environ]
 ) -> bool:
+    """Whether a process above this one, of the same service, has a readable environment."""
     seen: set[int] = set()
     current = parents.get(process.ppid)
     while current is not None and current.pid not in seen:

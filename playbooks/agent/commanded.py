@@ -154,10 +154,7 @@ class Commanded(Managed):
 
     def _run(self, verb: str, limit_s: float, *, quiet: bool = False) -> Optional[int]:
         """The exit status of one of its commands; None where that took too long."""
-        durable.make_private_dir(self._folder)
-        output = os.open(
-            os.devnull if quiet else self._printed, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600
-        )
+        output = os.open(os.devnull, os.O_WRONLY) if quiet else self._open_printed()
         try:
             child = self._child(verb, output)
         finally:
@@ -185,6 +182,10 @@ class Commanded(Managed):
         except OSError as error:
             what = f"{self.name}: its {verb} command {self._spec[verb][0]}: {error.strerror}"
             raise VerbError("start-failed", what) from None
+
+    def _open_printed(self) -> int:
+        durable.make_private_dir(self._folder)
+        return os.open(self._printed, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def _make_room(self) -> None:
         """Puts a log of ours that has grown large aside; what still writes to it goes on there."""

@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 import time
-from typing import Dict
+from typing import Dict, Optional
 
 from playbooks.agent import durable
 from playbooks.agent.session import Session, VerbError
@@ -25,8 +25,7 @@ def take(session: Session, who: str, run: str) -> None:
     since the epoch), `run`.
     """
     durable.make_private_dir(session.state_dir)
-    path = os.path.join(session.state_dir, "lock")
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(_path(session.state_dir), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _acquire(fd)
     except VerbError:
@@ -43,10 +42,30 @@ def require(session: Session) -> None:
         raise VerbError("unlocked", "this connection did not take the host's lock")
 
 
+def holder(state_dir: str) -> Optional[Dict[str, object]]:
+    """Who holds the lock now, as `take` would name them; None where it is free."""
+    try:
+        fd = os.open(_path(state_dir), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(fd)
+    else:
+        return None
+    finally:
+        os.close(fd)
+
+
 def announce_end(session: Session) -> None:
     """Tells newcomers that the lock will be free in a moment."""
     if session.lock is not None:
         _write(session.lock, {**_holder(session.lock), "ending": True})
+
+
+def _path(state_dir: str) -> str:
+    return os.path.join(state_dir, "lock")
 
 
 def _release(session: Session) -> None:

@@ -24,6 +24,7 @@ from playbooks.agent import (
     putback,
     services,
     spawn,
+    survey,
 )
 from playbooks.agent.framing import Frame, FrameError, Header, read_frame
 from playbooks.agent.places import as_verb_error
@@ -64,7 +65,7 @@ def clock(_session: Session, _request: Header, _body: bytes) -> Tuple[Header, by
     return {"clock": time.time(), "boot_clock": procfs.boot_clock()}, b""
 
 
-_MODULES = (apply, files, health, journal, probes, processes, putback, services, spawn)
+_MODULES = (apply, files, health, journal, probes, processes, putback, services, spawn, survey)
 
 
 def _verbs() -> Dict[str, Handler]:

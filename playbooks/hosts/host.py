@@ -7,6 +7,7 @@ from typing import Any, Self
 from playbooks.hosts.connection import Channel, Connection
 from playbooks.hosts.files import Change, FileVerbs
 from playbooks.hosts.processes import ProcessVerbs
+from playbooks.hosts.survey import SurveyVerbs
 
 __all__ = ["Change", "Greeting", "Host", "Outstanding"]
 
@@ -46,7 +47,7 @@ class Greeting:
     durable_calls: int
 
 
-class Host(FileVerbs, ProcessVerbs):
+class Host(FileVerbs, ProcessVerbs, SurveyVerbs):
     """An open connection to a host's agent. Its methods may be called from any thread."""
 
     def __init__(self, connection: Connection, who: str, greeting: Greeting) -> None:

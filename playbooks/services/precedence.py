@@ -81,10 +81,17 @@ def loses(env: EnvMethod, layers: tuple[Layer, ...], name: str, wanted: str | No
     said = f"{name} is {'set' if name in decided.layer.values else 'unset'} in {decided.layer.path}"
     if decided.layer.via == "dropin" and env.via == "env_file":
         return f"{said}, and stays so: use via: dropin, which can unset it"
-    return f"{said}, which beats {env.path}: use env: {_method(decided.layer)}"
+    return f"{said}, which beats {env.path}: use env: {method(decided.layer)}"
 
 
-def _method(layer: Layer) -> str:
+def files(service: Service, facts: UnitFacts | None) -> Iterator[str]:
+    """The whole paths that the service's command may be made of: its words, but for options."""
+    for words, cwd in _commands(service, facts):
+        yield from (str(PurePosixPath(cwd) / word) for word in words if not word.startswith("-"))
+
+
+def method(layer: Layer) -> str:
+    """The method that edits this file, as campaign.yaml has it."""
     return f"{{via: {layer.via}, path: {layer.path}}}"
 
 

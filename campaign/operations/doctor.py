@@ -1,0 +1,95 @@
+"""doctor: looks at every host and service before the first run, and changes nothing."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from campaign.engine.session import Hosts
+from campaign.errors import CampaignError
+from campaign.operations import host_checks, service_checks
+from campaign.operations.findings import Checkup, Finding
+from campaign.redact import Redactor
+from campaign.workspace import Workspace
+from playbooks.hosts.connection import HostError, HostLost
+from playbooks.system import Host as Machine
+from playbooks.system import Service, System
+
+MOST_AT_ONCE = 16
+"""Hosts that are looked at side by side."""
+
+_JOURNAL_KINDS = frozenset(["journal-damaged", "journal-newer"])
+_FIXES = {
+    "unreachable": "see that it is up, and that ssh {name} answers",
+    "start-failed": "see what its login shell does: ssh {name} true must end with 0",
+    "journal-damaged": "put those back by hand, then remove the journal",
+}
+"""What to do where the refusal itself does not say it."""
+
+
+def examine(workspace: Workspace) -> Checkup:
+    """Looks at all hosts at once. No lock is taken, and no key is added to known_hosts.
+
+    Errors: LoadError.
+    """
+    system = workspace.load_system()
+    machines = {name: _strict(machine) for name, machine in system.hosts.items()}
+    with (
+        Hosts(workspace, machines, "doctor") as hosts,
+        ThreadPoolExecutor(MOST_AT_ONCE) as pool,
+    ):
+        found = list(pool.map(lambda one: _host(one, system, hosts), system.hosts.values()))
+    redactor = Redactor(system.secrets)
+    return Checkup(
+        tuple(_redacted(finding, redactor) for one in found for finding in one.findings),
+        tuple(name for one in found for name in one.unreached),
+    )
+
+
+def _strict(machine: Machine) -> Machine:
+    """The machine, with a key that is not known refused: accepting it would add it to a file."""
+    if machine.ssh is None:
+        return machine
+    return replace(machine, ssh=replace(machine.ssh, accept_new=False))
+
+
+def _redacted(finding: Finding, redactor: Redactor) -> Finding:
+    return replace(finding, what=redactor.text(finding.what), fix=redactor.text(finding.fix))
+
+
+def _host(machine: Machine, system: System, hosts: Hosts) -> Checkup:
+    """A host with the services on it."""
+    services = tuple(one for one in system.services.values() if one.host == machine.name)
+    found: list[Finding] = []
+    try:
+        for finding in _findings(machine, services, hosts):
+            found.append(finding)
+    except CampaignError as error:
+        return _refused(machine, error)
+    except HostLost as error:
+        found.append(Finding(machine.name, "reach", str(error), "fail", "try again"))
+        return Checkup(tuple(found), (machine.name,))
+    return Checkup(tuple(found))
+
+
+def _findings(machine: Machine, services: tuple[Service, ...], hosts: Hosts) -> Iterator[Finding]:
+    """Errors: CampaignError where there is no way in, HostLost where it ends in between."""
+    began = time.monotonic()
+    host = hosts.peek(machine.name)
+    yield from host_checks.examine(machine, host, services, time.monotonic() - began)
+    for service in services:
+        yield from service_checks.examine(service, host)
+
+
+def _refused(machine: Machine, error: CampaignError) -> Checkup:
+    """There is no way in, or one that only the first run may take."""
+    cause, name = error.__cause__, machine.name
+    kind = cause.kind if isinstance(cause, HostError) else "lost"
+    fix = _FIXES.get(kind, "").format(name=machine.ssh.name if machine.ssh else name)
+    if kind in _JOURNAL_KINDS:
+        return Checkup((Finding(name, "leftovers", str(cause), "fail", fix),))
+    if kind == "unknown-key" and machine.ssh is not None and machine.ssh.accept_new:
+        what = f"{str(cause).removesuffix(', or say accept_new: true')}; "
+        what += "else the first run takes it as it is (accept_new). Nothing more was looked at"
+        return Checkup((Finding(name, "reach", what, "warn"),))
+    return Checkup((Finding(name, "reach", str(cause), "fail", fix),), (name,))

@@ -1,0 +1,235 @@
+"""What doctor looks at on a service: what manages it, its environment, its health, its files."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from campaign.engine.proof import vouched_for
+from campaign.operations.findings import Finding, State, guarded, listed
+from playbooks import envmethods
+from playbooks.hosts.connection import HostError
+from playbooks.hosts.host import Host
+from playbooks.hosts.processes import ServiceState
+from playbooks.hosts.specs import UnitSpec, spec_of
+from playbooks.hosts.unitfacts import UnitFacts
+from playbooks.services import precedence
+from playbooks.system import CommandSpec, EnvMethod, LogProbe, Service
+
+_NEW_NAME, _VALUE = "CAMPAIGN_DOCTOR", "1"
+"""A variable that nothing sets: one that a step sets for the first time fares as it does."""
+
+_TIE_S = 0.01
+"""A file and a process whose times differ by less are of one age."""
+
+_SEE_LOG = "see its log: campaign services list says where it is"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A service as its host has it; `facts` for a unit of systemd."""
+
+    service: Service
+    host: Host
+    facts: UnitFacts | None
+    state: ServiceState
+    contents: dict[str, bytes | None] = field(default_factory=dict)
+
+    def finding(self, check: str, what: str, state: State = "ok", fix: str = "") -> Finding:
+        return Finding(self.service.name, check, what, state, fix)
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes. What is not the method's own and cannot be read says nothing here."""
+        if path not in self.contents:
+            self.contents[path] = self._read(path)
+        return self.contents[path]
+
+    def _read(self, path: str) -> bytes | None:
+        env = self.service.env
+        if env is not None and path == env.path:
+            return self.host.read(*env.place)[1]
+        root, _, name = path.rpartition("/")
+        try:
+            return self.host.read(root or "/", name)[1]
+        except HostError:
+            return None
+
+
+def examine(service: Service, host: Host) -> Iterator[Finding]:
+    """What is to be known of a service before the first run. Errors: HostLost."""
+    try:
+        seen = Seen(service, host, _facts(service, host), host.service_state(spec_of(service)))
+    except HostError as error:
+        yield Finding(service.name, "service", str(error), "fail")
+        return
+    for check, look in _LOOKS.items():
+        yield from guarded(service.name, check, look(seen))
+
+
+def _facts(service: Service, host: Host) -> UnitFacts | None:
+    spec = spec_of(service)
+    return host.unit_facts(spec) if isinstance(spec, UnitSpec) else None
+
+
+def _service(seen: Seen) -> Iterator[Finding]:
+    """Whether it runs, by itself, from the files that systemd knows."""
+    state = seen.state
+    what = f"runs{_word(state)}" if state.running else f"does not run{_word(state)}{_ended(state)}"
+    if seen.facts is not None:
+        what += f", from {seen.facts.fragment}"
+    if not state.running:
+        fix = f"start it: campaign services start {seen.service.name}"
+        yield seen.finding("service", what, "warn", fix)
+    elif state.restarts:
+        what += f"; systemd itself restarted it, {state.restarts} times so far"
+        yield seen.finding("service", what, "warn", _SEE_LOG)
+    else:
+        yield seen.finding("service", what)
+    spec = spec_of(seen.service)
+    if seen.facts is not None and seen.facts.need_reload and isinstance(spec, UnitSpec):
+        what = f"the files of {spec.unit} were changed and systemd has not read them again"
+        fix = f"see systemctl cat {spec.unit}; then systemctl daemon-reload, and restart it"
+        yield seen.finding("service", what, "fail", fix)
+
+
+def _word(state: ServiceState) -> str:
+    return f", {state.word}" if state.word else ""
+
+
+def _ended(state: ServiceState) -> str:
+    if state.exit_signal is not None:
+        return f"; it ended by signal {state.exit_signal}"
+    return f"; it ended with exit code {state.exit_code}" if state.exit_code is not None else ""
+
+
+def _ports(seen: Seen) -> Iterator[Finding]:
+    """Whether someone else holds a port that the service needs at its next start."""
+    own = {one.pid for one in seen.state.processes}
+    if seen.state.running and not own:
+        return  # nobody can say whose they are
+    for port, pids in seen.host.listening(seen.service.ports).items():
+        if others := [pid for pid in pids if pid and pid not in own]:
+            what = f"port {port} is held by pid {others[0]}, which is no process of this service"
+            yield seen.finding(
+                "ports", what, "fail", f"see what it is, ps -fp {others[0]}, and end it"
+            )
+
+
+def _env(seen: Seen) -> Iterator[Finding]:
+    """Whether env steps can be carried out, and for which variables they would be in vain."""
+    env = seen.service.env
+    if env is None:
+        return
+    obstacle = seen.host.obstacle(*env.place)
+    if obstacle:
+        what = f"env steps cannot write {env.path}: {obstacle}"
+        fix = "run the agent as root (sudo: true), or name another path in env:"
+        yield seen.finding("env", what, "fail", fix)
+        return
+    try:
+        why = precedence.loses(env, _after(seen, env, _NEW_NAME), _NEW_NAME, _VALUE)
+    except envmethods.EnvFileError as error:
+        why = f"{env.path} cannot be edited: {error}"
+    if why:
+        yield seen.finding("env", f"env steps will not work: {why}", "fail")
+        return
+    losing = tuple(_losing(seen, env))
+    what = f"env steps can write {env.path}"
+    yield seen.finding("env", what if losing else f"{what}, and nothing beats it")
+    yield from losing
+
+
+def _after(seen: Seen, env: EnvMethod, name: str) -> tuple[precedence.Layer, ...]:
+    """What would set the environment if a step set `name`. Raises EnvFileError."""
+    edited = envmethods.edit(env, seen.read(env.path), {name: _VALUE}, ())
+    return precedence.layers(
+        seen.service, seen.facts, lambda path: edited if path == env.path else seen.read(path)
+    )
+
+
+def _losing(seen: Seen, env: EnvMethod) -> Iterator[Finding]:
+    """The variables that the method cannot change, by the file that decides them."""
+    now = precedence.layers(seen.service, seen.facts, seen.read)
+    decided: dict[str, list[str]] = {}
+    fixes: dict[str, str] = {}
+    for name in sorted({name for layer in now for name in (*layer.values, *layer.unset)}):
+        try:
+            winner = precedence.origin(_after(seen, env, name), name)
+        except envmethods.EnvFileError as error:
+            yield seen.finding("env", f"env steps cannot set {name}: {error}", "warn")
+            continue
+        if winner.value != _VALUE and winner.layer is not None:
+            decided.setdefault(winner.layer.path, []).append(name)
+            fixes[winner.layer.path] = precedence.method(winner.layer)
+    for path, names in decided.items():
+        what = f"{path} beats {env.path} for {listed(names)}: env steps cannot set that"
+        yield seen.finding("env", what, "warn", f"use env: {fixes[path]} where they have to")
+
+
+def _health(seen: Seen) -> Iterator[Finding]:
+    if not seen.state.running:
+        return
+    for check in seen.service.health:
+        if isinstance(check.probe, LogProbe):
+            what = f"a line that {check.probe.match!r} finds is awaited at each start"
+            yield seen.finding("health", what)
+            continue
+        found = seen.host.probe(check.probe, spec_of(seen.service))
+        state: State = "ok" if found.ok else "fail"
+        yield seen.finding("health", found.detail, state, "" if found.ok else _SEE_LOG)
+
+
+def _environ(seen: Seen) -> Iterator[Finding]:
+    """Whether a run will be able to prove what environment the service has."""
+    processes = {one.pid: one for one in seen.state.processes}
+    if not processes:
+        if seen.state.running:
+            what = "no process of it is known, so nothing can prove what it runs"
+            pids = isinstance(seen.service.manager, CommandSpec)
+            yield seen.finding("environ", what, "warn", "say which, with pids:" if pids else "")
+        return
+    environs = {one.pid: one for one in seen.host.environ([*processes], (), os.urandom(16))}
+    dark = [one for one in environs.values() if not one.readable]
+    alone = [one for one in dark if not vouched_for(processes[one.pid], processes, environs)]
+    if alone:
+        what = f"the environment of pid {alone[0].pid} cannot be read: {alone[0].reason}"
+        if len(alone) > 1:
+            what += f"; nor that of {len(alone) - 1} more"
+        fix = "env steps stay unproven; as root (sudo: true) more can be read"
+        yield seen.finding("environ", what, "warn", fix)
+        return
+    what = f"the environment of {len(processes) - len(dark)} of {len(processes)} processes is seen"
+    yield seen.finding("environ", what + (", and vouches for the rest" if dark else ""))
+
+
+def _files(seen: Seen) -> Iterator[Finding]:
+    """What was written after the service started: what runs is not what it says."""
+    started = seen.state.started_at
+    if not seen.state.running or started is None:
+        return
+    written = seen.host.changed(list(dict.fromkeys(_own_files(seen))))
+    newer = tuple(path for path, at in written.items() if at > started + _TIE_S)
+    if not newer:
+        yield seen.finding("files", f"none of its {len(written)} files is newer than it")
+        return
+    env = seen.service.env
+    state: State = "fail" if env is not None and env.path in newer else "warn"
+    fix = f"restart it: campaign services restart {seen.service.name}"
+    yield seen.finding("files", f"newer than what runs: {listed(newer)}", state, fix)
+
+
+def _own_files(seen: Seen) -> Iterator[str]:
+    if seen.service.env is not None:
+        yield seen.service.env.path
+    if seen.facts is not None:
+        yield from (seen.facts.fragment, *seen.facts.dropins, *seen.facts.env_files)
+    yield from precedence.files(seen.service, seen.facts)
+
+
+_LOOKS: dict[str, Callable[[Seen], Iterator[Finding]]] = {
+    "service": _service,
+    "ports": _ports,
+    "env": _env,
+    "health": _health,
+    "environ": _environ,
+    "files": _files,
+}

@@ -1,0 +1,95 @@
+"""Verbs that look before anything is done: who the agent is here, and what it could do."""
+
+import os
+import pwd
+import stat
+from typing import Any, Dict, Optional, Tuple
+
+from playbooks.agent import lock
+from playbooks.agent.places import place
+from playbooks.agent.session import Handler, Session
+
+Reply = Tuple[Dict[str, Any], bytes]
+
+
+def survey(session: Session, _request: Dict[str, Any], _body: bytes) -> Reply:
+    """Whom the agent runs as, who holds the host's lock, and the disk that the journal goes to.
+
+    `obstacle`: why no journal can be kept there. `free_bytes` and `free_files` are what is left
+    for us; a file system that counts no files has None.
+    """
+    uid, existing = os.geteuid(), _existing(session.state_dir)
+    disk = os.statvfs(existing)
+    header = {
+        "uid": uid,
+        "user": _name(uid),
+        "holder": lock.holder(session.state_dir),
+        "state_dir": session.state_dir,
+        "free_bytes": disk.f_bavail * disk.f_frsize,
+        "free_files": disk.f_favail if disk.f_files else None,
+        "obstacle": _refused(existing),
+    }
+    return header, b""
+
+
+def obstacle(_session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
+    """Why `path` below `root` could not be replaced; empty where nothing is seen to prevent it.
+
+    The file is not opened: what watches it sees nothing. Errors: those of `place`.
+    """
+    with place(request["root"], request["path"]) as at:
+        return {"obstacle": _refused(_existing(os.path.dirname(at.where))) or _kept(at.where)}, b""
+
+
+def changed(_session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
+    """When each of `paths` was last written, in seconds since the epoch; None: no such file."""
+    return {"changed": [_written(path) for path in request["paths"]]}, b""
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _existing(folder: str) -> str:
+    """The folder, or the nearest one above it that is there."""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _refused(folder: str) -> str:
+    """Why nothing can be put into this folder."""
+    if os.access(folder, os.W_OK | os.X_OK):
+        return ""
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        return f"{folder} is on a read-only file system"
+    return f"{_name(os.geteuid())} may not write in {folder}"
+
+
+def _kept(where: str) -> str:
+    """Why this file cannot give way to another one with its owner."""
+    try:
+        found = os.lstat(where)
+    except FileNotFoundError:
+        return ""
+    if not stat.S_ISREG(found.st_mode):
+        return f"{where} is no regular file"
+    if os.geteuid() == 0:
+        return "" if os.access(where, os.W_OK) else f"{where} is immutable (lsattr)"
+    if found.st_uid != os.geteuid():
+        return f"{where} belongs to {_name(found.st_uid)}, and only root could leave it so"
+    return ""
+
+
+def _written(path: str) -> Optional[float]:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime if stat.S_ISREG(found.st_mode) else None
+
+
+VERBS: Dict[str, Handler] = {"survey": survey, "obstacle": obstacle, "changed": changed}

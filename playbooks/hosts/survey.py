@@ -1,0 +1,64 @@
+"""What a host shows before anything is done there, typed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playbooks.hosts.connection import Connection
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a host's lock: the operator, the agent's pid, since when (epoch), for which run."""
+
+    who: str
+    pid: int
+    since: float
+    run: str
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Whom the agent runs as, who holds the host (None: nobody), and the disk of its journal.
+
+    `obstacle` says why no journal can be kept in `state_dir`, or nothing; `free_files` is None
+    where the file system counts none.
+    """
+
+    uid: int
+    user: str
+    holder: Holder | None
+    state_dir: str
+    free_bytes: int
+    free_files: int | None
+    obstacle: str
+
+
+class SurveyVerbs:
+    """Verbs that look and take nothing. Every one raises HostError and HostLost."""
+
+    connection: Connection
+
+    def survey(self) -> Survey:
+        """Who and what is there."""
+        header, _ = self.connection.call("survey")
+        facts = {name: header[name] for name in Survey.__dataclass_fields__}
+        return Survey(**{**facts, "holder": _holder(header["holder"])})
+
+    def obstacle(self, root: str, path: str) -> str:
+        """Why `path` below `root` could not be replaced, as far as can be seen; or nothing.
+
+        HostError kinds: "escape", "not-a-file", "no-root", "denied".
+        """
+        return str(self.connection.call("obstacle", root=root, path=path)[0]["obstacle"])
+
+    def changed(self, paths: Sequence[str]) -> Mapping[str, float]:
+        """When each of these files was last written (epoch); without those that are not there."""
+        found = self.connection.call("changed", paths=list(paths))[0]["changed"]
+        return {path: at for path, at in zip(paths, found, strict=True) if at is not None}
+
+
+def _holder(facts: Mapping[str, Any] | None) -> Holder | None:
+    if facts is None:
+        return None
+    return Holder(**{name: facts[name] for name in Holder.__dataclass_fields__})
