@@ -20,6 +20,10 @@ from playbooks.services.specs import from_specs
 from playbooks.system import Service
 
 DIALS = 3
+REDIAL_S = 15.0
+"""How long a host that was lost may take to answer again: its sshd, or all of it, starts anew."""
+
+_REDIAL_EVERY_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ def _host(name: str, hosts: Hosts, tell: Callable[[str], None]) -> _Way:
     way = _Way()
     for attempt in range(DIALS):
         try:
-            host = hosts[name] if attempt == 0 else hosts.again(name)
+            host = hosts[name] if attempt == 0 else _again(name, hosts, tell)
             way.remaining = _put_back(name, host, hosts, way, tell)
             return way
         except HostLost as error:
@@ -73,6 +77,24 @@ def _host(name: str, hosts: Hosts, tell: Callable[[str], None]) -> _Way:
             way.remaining = [_unanswered(name, error)]
             return way
     return way
+
+
+def _again(name: str, hosts: Hosts, tell: Callable[[str], None]) -> Host:
+    """A fresh agent in place of one that was lost. Errors: CampaignError."""
+    deadline = time.monotonic() + REDIAL_S
+    while True:
+        try:
+            return hosts.again(name)
+        except CampaignError as error:
+            if not _may_come_back(error) or time.monotonic() > deadline:
+                raise
+        tell(f"host {name} does not answer: waiting for it, at most {REDIAL_S:.0f} s")
+        time.sleep(_REDIAL_EVERY_S)
+
+
+def _may_come_back(error: CampaignError) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, HostError) and cause.kind == "unreachable"
 
 
 def _unanswered(name: str, error: Exception) -> str:
