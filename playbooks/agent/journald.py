@@ -39,11 +39,10 @@ class Journal:
         self._name, self._unit = name, unit
         self._source = f"user@{os.getuid()}.service" if user else unit
         field, about = ("_SYSTEMD_USER_UNIT", "USER_UNIT") if user else ("_SYSTEMD_UNIT", "UNIT")
+        self._own = [f"{field}={unit}"]
+        self._matches = [*self._own, "+", f"{about}={unit}", "+", f"MESSAGE_ID={_DROPPED}"]
         if invocation:
-            self._matches = [f"{field}={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}"]
-        else:
-            ours = [f"{field}={unit}", "+", f"{about}={unit}"]
-            self._matches = [*ours, "+", f"MESSAGE_ID={_DROPPED}"]
+            self._matches = self._own = [*self._own, f"_SYSTEMD_INVOCATION_ID={invocation}"]
 
     def read(self, cursor: Cursor, end: Optional[Cursor]) -> LogPiece:
         """The messages from `cursor` up to `end`, about a mebibyte of them at a time."""
@@ -68,10 +67,13 @@ class Journal:
         return _Following(self, cursor)
 
     def last_lines(self, cursor: Optional[Cursor]) -> List[str]:
-        """The newest messages since `cursor` (None: whenever)."""
+        """The unit's newest messages since `cursor` (None: whenever); systemd's where it has none.
+
+        In a crash loop there would be hardly any but systemd's.
+        """
         since = _after(cursor) if isinstance(cursor, str) else []
-        newest_ones = [*_BASE, "--output=cat", f"--lines={_LAST_LINES}", *since, *self._matches]
-        return systemctl.run(newest_ones).stdout.decode("utf-8", "replace").splitlines()
+        systemctl.run([*_BASE, "--sync"])
+        return _cat([*since, *self._own]) or _cat([*since, *self._matches])
 
     def command(self, cursor: str, *options: str) -> List[str]:
         """The command that prints the messages from `cursor` as lines of JSON."""
@@ -151,6 +153,11 @@ class _Following(Follow):
             with self._child as child:
                 child.kill()
             self._child = None
+
+
+def _cat(options: List[str]) -> List[str]:
+    newest_ones = [*_BASE, "--output=cat", f"--lines={_LAST_LINES}", *options]
+    return systemctl.run(newest_ones).stdout.decode("utf-8", "replace").splitlines()
 
 
 def newest() -> str:
