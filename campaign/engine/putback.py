@@ -16,10 +16,14 @@ from playbooks.hosts.files import Journal
 from playbooks.hosts.host import Host
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import with_groups
-from playbooks.services.specs import from_specs
+from playbooks.services.specs import Groups, from_specs
 from playbooks.system import Service
 
 DIALS = 3
+REDIAL_S = 15.0
+"""How long a host that was lost may take to answer again: its sshd, or all of it, starts anew."""
+
+_REDIAL_EVERY_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,14 @@ class Restored:
 
 @dataclass
 class _Way:
-    """What was done on one host so far, by however many agents."""
+    """What was done on one host so far, by however many agents, and what its journal names."""
 
+    name: str
+    answered: bool = False
     paths: list[str] = field(default_factory=list)
-    cycles: list[Lived] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)
+    services: tuple[Service, ...] = ()
+    groups: Groups = ()
 
 
 def put_back(hosts: Hosts, tell: Callable[[str], None] = lambda _: None) -> Restored:
@@ -50,63 +57,146 @@ def put_back(hosts: Hosts, tell: Callable[[str], None] = lambda _: None) -> Rest
     what could not be done is in `remaining`, as instructions. A second call finds nothing to do.
     `tell` is told what is under way.
     """
-    ways = [_host(name, hosts, tell) for name in hosts.names()]
+    ways = [_restored(name, hosts, tell) for name in hosts.names()]
+    cycles: list[Lived] = []
+    silent = any(not way.answered for way in ways)
+    for linked in _linked([way for way in ways if way.answered]):
+        _restart_due(linked, hosts, cycles, tell)
+        if not any(way.remaining for way in linked) and (_is_whole(linked) or not silent):
+            _settle(linked, hosts)
     return Restored(
         tuple(path for way in ways for path in way.paths),
-        tuple(lived for way in ways for lived in way.cycles),
+        tuple(cycles),
         tuple(text for way in ways for text in way.remaining),
     )
 
 
-def _host(name: str, hosts: Hosts, tell: Callable[[str], None]) -> _Way:
-    """Puts one host back, dialling again where its agent was lost."""
-    way = _Way()
+def _restored(name: str, hosts: Hosts, tell: Callable[[str], None]) -> _Way:
+    """Restores the files of one host, dialling again where its agent was lost."""
+    way = _Way(name)
     for attempt in range(DIALS):
         try:
-            host = hosts[name] if attempt == 0 else hosts.again(name)
-            way.remaining = _put_back(name, host, hosts, way, tell)
-            return way
+            _restore(way, hosts[name] if attempt == 0 else _again(name, hosts, tell), tell)
+            break
         except HostLost as error:
             way.remaining = [_unanswered(name, error)]
             time.sleep(0.1)
         except (HostError, CampaignError) as error:
             way.remaining = [_unanswered(name, error)]
-            return way
+            break
     return way
+
+
+def _restore(way: _Way, host: Host, tell: Callable[[str], None]) -> None:
+    tell(f"restoring the files of host {way.name}")
+    result = host.put_back()
+    way.paths += result.restored
+    services, way.groups = from_specs(host.journal().specs)
+    way.services = tuple(replace(one, host=way.name) for one in services)
+    way.remaining = [f"{way.name}: {one.instructions}" for one in result.conflicts]
+    way.answered = True
+
+
+def _linked(ways: Sequence[_Way]) -> list[list[_Way]]:
+    """The hosts in parts: those whose services restart together are in one."""
+    home = {service.name: way.name for way in ways for service in way.services}
+    parts = [[way] for way in ways]
+    for group in dict.fromkeys(group for way in ways for group in way.groups):
+        homes = {home[name] for name in group if name in home}
+        apart = [part for part in parts if not any(way.name in homes for way in part)]
+        joined = [way for part in parts if part not in apart for way in part]
+        parts = [*apart, joined] if joined else apart
+    return parts
+
+
+def _is_whole(linked: Sequence[_Way]) -> bool:
+    """Whether every service that restarts with one of these hosts is on one of them."""
+    known = {service.name for way in linked for service in way.services}
+    groups = {group for way in linked for group in way.groups if known & set(group)}
+    return all(name in known for group in groups for name in group)
+
+
+def _restart_due(
+    linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], tell: Callable[[str], None]
+) -> None:
+    """Restarts what has to be, dialling again where an agent was lost."""
+    names = ", ".join(way.name for way in linked)
+    failed = ""
+    for attempt in range(DIALS):
+        try:
+            if attempt:
+                _revive(linked, hosts, tell)
+            failed = _restart(names, _to_restart(linked, hosts), hosts, cycles, tell)
+            break
+        except HostLost as error:
+            failed = _unanswered(names, error)
+            time.sleep(0.1)
+        except (HostError, CampaignError) as error:
+            failed = _unanswered(names, error)
+            break
+    linked[0].remaining += [failed] if failed else []
+
+
+def _revive(linked: Sequence[_Way], hosts: Hosts, tell: Callable[[str], None]) -> None:
+    """Has all of these hosts answer again. Errors: CampaignError."""
+    for way in linked:
+        try:
+            hosts[way.name].clock()
+        except HostLost:
+            _again(way.name, hosts, tell)
+
+
+def _settle(linked: Sequence[_Way], hosts: Hosts) -> None:
+    for way in linked:
+        try:
+            hosts[way.name].settle()
+        except (HostLost, HostError, CampaignError) as error:
+            way.remaining.append(_unanswered(way.name, error))
+
+
+def _again(name: str, hosts: Hosts, tell: Callable[[str], None]) -> Host:
+    """A fresh agent in place of one that was lost. Errors: CampaignError."""
+    deadline = time.monotonic() + REDIAL_S
+    while True:
+        try:
+            return hosts.again(name)
+        except CampaignError as error:
+            if not _may_come_back(error) or time.monotonic() > deadline:
+                raise
+        tell(f"host {name} does not answer: waiting for it, at most {REDIAL_S:.0f} s")
+        time.sleep(_REDIAL_EVERY_S)
+
+
+def _may_come_back(error: CampaignError) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, HostError) and cause.kind == "unreachable"
 
 
 def _unanswered(name: str, error: Exception) -> str:
     return f"host {name}: {error}; run 'campaign recover' when it answers"
 
 
-def _put_back(
-    name: str, host: Host, hosts: Hosts, way: _Way, tell: Callable[[str], None]
-) -> list[str]:
-    """What is left to do on the host."""
-    tell(f"restoring the files of host {name}")
-    result = host.put_back()
-    way.paths += result.restored
-    remaining = [f"{name}: {one.instructions}" for one in result.conflicts]
-    services = tuple(replace(one, host=name) for one in _to_restart(host))
-    if services:
-        tell(f"restarting {_names(services)}: {_limit(services)}")
-        remaining += _restart(name, services, hosts, way)
-    if not remaining:
-        host.settle()
-    return remaining
-
-
-def _restart(name: str, services: Sequence[Service], hosts: Hosts, way: _Way) -> list[str]:
+def _restart(
+    names: str,
+    services: Sequence[Service],
+    hosts: Hosts,
+    cycles: list[Lived],
+    tell: Callable[[str], None],
+) -> str:
+    """What is left to do. Errors: HostLost, HostError."""
+    if not services:
+        return ""
+    tell(f"restarting {_names(services)}: {_limit(services)}")
     lived = cycle.begin(services, hosts)
-    way.cycles.append(lived)
+    cycles.append(lived)
     try:
         cycle.live(lived, services, hosts, None)
     except CycleFailed as error:
-        return [
-            f"{name}: the files are as they were, but {_names(services)} did not become healthy: "
+        return (
+            f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
             f"{error}. See to that, then campaign recover"
-        ]
-    return []
+        )
+    return ""
 
 
 def _names(services: Sequence[Service]) -> str:
@@ -122,17 +212,21 @@ def _limit(services: Sequence[Service]) -> str:
     return f"at most {seconds:.0f} s"
 
 
-def _to_restart(host: Host) -> tuple[Service, ...]:
+def _to_restart(linked: Sequence[_Way], hosts: Hosts) -> tuple[Service, ...]:
     """The services that may have run a change, or that a restart left down, with their groups.
 
     A process has run a change when it started between the change and its restoration, both on
-    the host's boot clock.
+    its host's boot clock. Errors: HostLost, HostError.
     """
-    journal = host.journal()
-    services, groups = from_specs(journal.specs)
-    by_name = {one.name: one for one in services}
-    due = [name for name, one in by_name.items() if _is_due(one, host, journal)]
+    by_name = {one.name: one for way in linked for one in way.services}
+    groups = tuple(dict.fromkeys(group for way in linked for group in way.groups))
+    due = [name for way in linked for name in _due(way, hosts[way.name])]
     return tuple(by_name[one] for one in with_groups(due, tuple(by_name), groups) if one in by_name)
+
+
+def _due(way: _Way, host: Host) -> list[str]:
+    journal = host.journal()
+    return [one.name for one in way.services if _is_due(one, host, journal)]
 
 
 def _is_due(service: Service, host: Host, journal: Journal) -> bool:

@@ -39,6 +39,7 @@ class Hosts:
         self._machines = dict(machines)
         self._run = run
         self._open: dict[str, Host] = {}
+        self._lost: dict[str, int] = {}
 
     def __enter__(self) -> "Hosts":
         return self
@@ -69,11 +70,10 @@ class Hosts:
     def again(self, name: str) -> Host:
         """A fresh agent in place of one that was lost. Errors: CampaignError."""
         old = self._open.pop(name, None)
-        replaces = 0
         if old is not None:
-            replaces = old.greeting.pid
+            self._lost[name] = old.greeting.pid
             old.close()
-        self._open[name] = self._dial(name, lock=True, replaces=replaces)
+        self._open[name] = self._dial(name, lock=True, replaces=self._lost.get(name, 0))
         return self._open[name]
 
     def close(self) -> None:

@@ -151,11 +151,14 @@ class Journal:
         self.specs = self.specs if specs is None else specs
 
     def close(self, where: str) -> None:
-        """The path is at its base again: its entry becomes a trace, if any service may care."""
-        entry = self.entries.pop(where)
+        """The path is at its base again: its entry becomes a trace, if any service may care.
+
+        What was changed before this boot was there from its beginning on.
+        """
+        entry, boot = self.entries.pop(where), procfs.boot_id()
         if self.specs and entry.intended:
-            now = procfs.boot_clock()
-            self.traces.append(Trace(where, entry.changed_at, now, entry.boot_id))
+            changed_at = entry.changed_at if entry.boot_id == boot else 0.0
+            self.traces.append(Trace(where, changed_at, procfs.boot_clock(), boot))
 
     def save(self) -> None:
         """Makes the journal as it is now durable. Raises VerbError ("disk-full", ...)."""

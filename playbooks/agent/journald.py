@@ -71,10 +71,18 @@ class Journal:
         return _Following(self, cursor)
 
     def last_lines(self, cursor: Optional[Cursor]) -> List[str]:
-        """The newest messages since `cursor` (None: whenever)."""
-        output = ["--output=json", f"--output-fields={_FIELDS}", f"--lines={_LAST_LINES}"]
-        done = systemctl.run([*_BASE, *output, *self._matches])
+        """The unit's newest messages since `cursor` (None: whenever); systemd's where it has none.
+
+        In a crash loop there would be hardly any but systemd's.
+        """
         since = _order(cursor) if isinstance(cursor, str) else (0, 0)
+        systemctl.run([*_BASE, "--sync"])
+        own = [f"{name}={value}" for name, value in self._own.items()]
+        return self._newest(own, since) or self._newest(self._matches, since)
+
+    def _newest(self, matches: List[str], since: Tuple[int, int]) -> List[str]:
+        output = ["--output=json", f"--output-fields={_FIELDS}", f"--lines={_LAST_LINES}"]
+        done = systemctl.run([*_BASE, *output, *matches])
         entries = (self.entry(line) for line in done.stdout.splitlines())
         text = b"".join(one.text for one in entries if _order(one.cursor) > since)
         return text.decode("utf-8", "replace").splitlines()

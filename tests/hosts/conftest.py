@@ -1,6 +1,7 @@
 """Two real machines for the tests of this folder, shared by all of a test run, and ways in."""
 
 import contextlib
+import fcntl
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -23,16 +24,48 @@ def machines(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[dict[str, Machine]]:
     """The machines by name: alpha and beta. Skips, or fails where they are required."""
+    shared = _shared(tmp_path_factory, pytestconfig)
+    _require_machines(pytestconfig, shared)
+    with open_room(shared / "machines") as room:
+        yield room
+
+
+@pytest.fixture(scope="session")
+def _spare(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[tuple[Machine, int]]:
+    """A machine of which nothing is asked but to be broken, and a lock on it."""
+    shared = _shared(tmp_path_factory, pytestconfig)
+    _require_machines(pytestconfig, shared)
+    with open_room(shared / "spare", ("gamma",)) as room:
+        lock = os.open(shared / "gamma.lock", os.O_RDWR | os.O_CREAT)
+        yield room["gamma"], lock
+        os.close(lock)
+
+
+@pytest.fixture
+def gamma(_spare: tuple[Machine, int]) -> Iterator[Machine]:
+    """A machine that the test has for itself: it may end its sshd, and boot it again."""
+    machine, lock = _spare
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    yield machine
+    fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+def _shared(tmp_path_factory: pytest.TempPathFactory, config: pytest.Config) -> Path:
+    """The folder of all workers of this test run."""
     base = tmp_path_factory.getbasetemp()
-    shared = base.parent if hasattr(pytestconfig, "workerinput") else base
+    return base.parent if hasattr(config, "workerinput") else base
+
+
+def _require_machines(config: pytest.Config, shared: Path) -> None:
+    """Skips where no machine can be booted, or fails where they are required."""
     why = missing()
     if why and os.environ.get("CAMPAIGN_REQUIRE_HOSTS") == "1":
         pytest.fail(f"the tests on real machines are required, and {why}")
     if why:
-        _say_once(pytestconfig, shared, f"SKIPPED: all tests on real machines, {why}")
+        _say_once(config, shared, f"SKIPPED: all tests on real machines, {why}")
         pytest.skip(why)
-    with open_room(shared / "machines") as room:
-        yield room
 
 
 def _say_once(config: pytest.Config, shared: Path, line: str) -> None:

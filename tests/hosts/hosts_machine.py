@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -26,19 +27,21 @@ _STOP_LIMIT_S = 30.0
 
 @dataclass(frozen=True)
 class Machine:
-    """A booted machine: sshd answers at `address`:22, and `key` is let in as every user."""
+    """A booted machine: sshd answers at `address`:22, and `key` is let in as every user.
+
+    `keeper` is the process that runs it, and runs it again when it boots again.
+    """
 
     name: str
     address: str
-    nspawn: int
+    keeper: int
     host_key: str
     key: Path
 
     @property
     def init(self) -> int:
         """Its first process, as seen from here; another one after a reboot."""
-        children = Path(f"/proc/{self.nspawn}/task/{self.nspawn}/children").read_text()
-        return int(children.split()[0])
+        return _child(_child(self.keeper))
 
     @property
     def root(self) -> Path:
@@ -53,6 +56,21 @@ class Machine:
             raise AssertionError(f"{command} on {self.name}: {done.stderr or done.stdout}")
         return done.stdout
 
+    def greets(self) -> bool:
+        """Whether its sshd takes connections."""
+        try:
+            with socket.create_connection((self.address, 22), timeout=5) as connection:
+                return connection.recv(4) == b"SSH-"
+        except OSError:
+            return False
+
+    def reboot(self) -> None:
+        """Boots it again, and waits until its sshd answers."""
+        before = self.init
+        self.run("systemctl", "reboot", check=False)  # which may end before it can say so
+        wait_until(lambda: not Path(f"/proc/{before}").exists(), _START_LIMIT_S, "it to go down")
+        wait_until(self.greets, _START_LIMIT_S, "it to come up")
+
     def processes(self, word: str) -> dict[int, str]:
         """Its processes, by its own pids, that have `word` in their command line."""
         found = {}
@@ -64,6 +82,11 @@ class Machine:
         return found
 
 
+def _child(pid: int) -> int:
+    """The only child of a process. Raises LookupError where it has none."""
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+
 def missing() -> str:
     """Why no machine can be booted here, or nothing."""
     if os.geteuid() != 0:
@@ -73,10 +96,12 @@ def missing() -> str:
 
 
 @contextlib.contextmanager
-def open_room(folder: Path) -> Iterator[dict[str, Machine]]:
+def open_room(
+    folder: Path, names: tuple[str, ...] = ("alpha", "beta")
+) -> Iterator[dict[str, Machine]]:
     """The machines by name. All who give the same folder share them; the last one stops them."""
     folder.mkdir(exist_ok=True)
-    room = Room(folder)
+    room = Room(folder, names)
     try:
         yield room.machines()
     finally:
@@ -86,8 +111,9 @@ def open_room(folder: Path) -> Iterator[dict[str, Machine]]:
 class Room:
     """A place in the room that runs the machines; see hosts_room.py for how it ends."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
         self._folder = folder
+        self._names = names
         self._holders = os.open(folder / "holders", os.O_RDWR | os.O_CREAT)
         lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -131,7 +157,7 @@ class Room:
         apart = ["setsid", "--fork", "unshare", "--mount", "--propagation", "private"]
         with (self._folder / "room.log").open("ab") as log:
             subprocess.run(
-                [*apart, sys.executable, program, str(self._folder), str(reading)],
+                [*apart, sys.executable, program, str(self._folder), str(reading), *self._names],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -1,6 +1,6 @@
 """Boots two machines of systemd, sshd and journald on loopback, and keeps them while it is needed.
 
-    python hosts_room.py FOLDER DESCRIPTOR
+    python hosts_room.py FOLDER DESCRIPTOR NAME...
 
 Run it as root in a mount namespace of its own (`unshare --mount`): whatever ends it, its mounts
 are gone with it. Each machine is the root file system of this one, copy on write, booted by
@@ -24,7 +24,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-NAMES = ("alpha", "beta")
 SUDO = {"ops": "NOPASSWD: ALL", "typist": "ALL", "guest": None}
 """The users beside root, and what sudo lets each do as root."""
 
@@ -56,15 +55,24 @@ UsePAM no
 MaxStartups 100
 MaxAuthTries 6
 """
-ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1"; shift; done; shift; exec "$@"'
+# Enters its cgroups, then runs nspawn, which ends with 133 where its machine is to boot again.
+ENTER = """
+while [ "$1" != -- ]; do echo 0 > "$1"; shift; done; shift
+trap 'kill -TERM $nspawn' TERM
+while :; do
+    "$@" & nspawn=$!
+    while :; do wait $nspawn; code=$?; kill -0 $nspawn 2>/dev/null || break; done
+    [ $code = 133 ] || exit $code
+done
+"""
 BASHRC = "echo 'this shell greets whoever logs in'\n"
 
 
 def main() -> None:
-    folder, descriptor = Path(sys.argv[1]), int(sys.argv[2])
+    folder, descriptor, names = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to end"))
     try:
-        with machines(folder) as booted:
+        with machines(folder, names) as booted:
             publish(folder, {"pid": os.getpid(), "machines": booted})
             wait_until_unused(folder, descriptor)
     except Exception as error:
@@ -93,9 +101,9 @@ def wait_until_unused(folder: Path, descriptor: int) -> None:
 
 
 @contextlib.contextmanager
-def machines(folder: Path) -> Iterator[list[dict[str, object]]]:
+def machines(folder: Path, names: list[str]) -> Iterator[list[dict[str, object]]]:
     with contextlib.ExitStack() as stack:
-        booting = [Machine(name, address(n), folder, os.getpid()) for n, name in enumerate(NAMES)]
+        booting = [Machine(name, address(n), folder, os.getpid()) for n, name in enumerate(names)]
         for machine in booting:
             stack.callback(machine.stop)
             machine.start()
@@ -140,7 +148,7 @@ class Machine:
         return {
             "name": self.name,
             "address": self.address,
-            "nspawn": self.nspawn.pid,
+            "keeper": self.nspawn.pid,
             "host_key": " ".join(key.split()[:2]),
         }
 
@@ -263,7 +271,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     try:
         process.wait(STOP_LIMIT_S)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 

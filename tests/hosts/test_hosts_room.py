@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.hosts, pytest.mark.skipif(bool(missing()), reason="see
 
 def use(folder: Path, pipe: Connection) -> None:
     with open_room(folder) as machines:
-        pipe.send([(each.nspawn, each.run("hostname").strip()) for each in machines.values()])
+        pipe.send([(each.keeper, each.run("hostname").strip()) for each in machines.values()])
         pipe.recv()
 
 
@@ -40,7 +40,7 @@ def test_a_room_is_shared_and_closed_after_a_crash(
         process.join()
         process.close()
         ours.close()
-    for nspawn, _ in facts[0]:
-        wait_until(lambda: not Path(f"/proc/{nspawn}").exists(), 30, "the machine to end")  # noqa: B023
+    for keeper, _ in facts[0]:
+        wait_until(lambda: not Path(f"/proc/{keeper}").exists(), 30, "the machine to end")  # noqa: B023
     wait_until(lambda: not (tmp_path / "room/alpha").exists(), 30, "its folder to go")
     assert str(tmp_path) not in Path("/proc/self/mounts").read_text()

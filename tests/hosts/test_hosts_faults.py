@@ -1,0 +1,244 @@
+"""Faults on a real machine, under a service that systemd manages.
+
+After each of them the machine is byte for byte as before, or the command ends dirty and says
+exactly what to do; following that brings everything back.
+"""
+
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hosts_machine import Machine
+from hosts_toy import UnitToy, access, unit_toy
+
+pytestmark = pytest.mark.hosts
+
+NOTHING = "Nothing to recover.\n"
+PUT_BACK = "Everything was put back."
+
+RULE_ONLY = """\
+name: {name}
+hypothesis: rule
+kind: fix
+question: Does it fail with this changed?
+vars: {{trials: 40}}
+steps:
+  - name: change one file
+    patch: {{host: there, root: "{root}", replace: {{path: {path}, old: "{old}", new: "{new}"}}}}
+  - restart: {{services: [app]}}
+  - reproduce: {{use: trials}}
+verdict: {{by: rate, expect: drop, against: baseline}}
+"""
+
+
+@pytest.fixture
+def far(alpha: Machine, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[UnitToy]:
+    """The toy workspace, its service a unit of alpha that this test has for itself."""
+    with unit_toy(alpha, tmp_path / "toy", _unit_name(request)) as made:
+        yield made
+
+
+@pytest.fixture
+def lone(gamma: Machine, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[UnitToy]:
+    """The same on a machine that may be broken."""
+    with unit_toy(gamma, tmp_path / "toy", _unit_name(request)) as made:
+        yield made
+
+
+def _unit_name(request: pytest.FixtureRequest) -> str:
+    return re.sub("[^a-z0-9]+", "-", request.node.name).strip("-")
+
+
+OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFmvkQH0Yc4bW8rGq7T6WnT5m1ePzE3mLxTgKX0b5u7Y"
+
+
+def _know(far: UnitToy, key: str) -> None:
+    """Has the operator know the machine by this key."""
+    (far.root / "known_hosts").write_text(f"{far.machine.address} {key}\n")
+
+
+class TestConnection:
+    def test_cut_while_trials_run(self, far: UnitToy) -> None:
+        before, running = far.files(), far.measuring("fix")
+        far.cut()
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == 3, said
+        assert "lost the agent" in said
+        assert PUT_BACK in said
+        far.check_as_before(before)
+        assert far.run("recover").stdout == NOTHING
+
+    @pytest.mark.parametrize(
+        "crash", ["both:5", "both:11", "both:17", "operator:17", "both:31", "operator:31"]
+    )
+    def test_cut_while_files_are_written(self, far: UnitToy, crash: str) -> None:
+        """With half a base written, half a journal, half a file, and one of two files renamed;
+
+        the agent dies with its connection, or is left behind by it.
+        """
+        before = far.files()
+        far.arm(crash)
+        done = far.run("run", "fix", "-y")
+        assert done.returncode == 3, done.stderr
+        assert "lost the agent" in done.stderr
+        assert PUT_BACK in done.stderr
+        far.check_as_before(before)
+        assert far.run("recover").stdout == NOTHING
+
+    def test_sshd_is_killed_with_all_its_connections(self, lone: UnitToy) -> None:
+        """systemd starts it again, a moment after it was first looked for."""
+        before, running = lone.files(), lone.measuring("fix")
+        lone.machine.run("systemctl", "kill", "-s", "KILL", "ssh.service")
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == 3, said
+        assert PUT_BACK in said
+        lone.check_as_before(before)
+
+    def test_the_machine_boots_again_on_the_changed_files(self, lone: UnitToy) -> None:
+        """Its unit comes up by itself, and runs what the run had left there."""
+        before, running = lone.files(), lone.measuring("fix")
+        lone.machine.reboot()
+        _, said = running.communicate(timeout=60)
+        assert running.returncode in (3, 5), said
+        assert running.returncode == 3 or "campaign recover" in said
+        assert lone.run("recover").returncode == 0
+        lone.check_as_before(before)
+        assert lone.run("recover").stdout == NOTHING
+
+    def test_someone_elses_key_answers_when_it_is_redialled(self, far: UnitToy) -> None:
+        before, running = far.files(), far.measuring("fix")
+        _know(far, OTHER_KEY)
+        far.cut()
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == 5, said
+        assert "DIRTY" in said
+        assert "ssh-keygen" in said
+        assert "run 'campaign recover' when it answers" in said
+        _know(far, far.machine.host_key)
+        far.check_recovers(before)
+
+
+class TestOrchestrator:
+    """SIGKILL of the command itself, while the agent is at a call that a crash would show."""
+
+    @pytest.mark.parametrize("crash", ["both:17", "operator:31", "both:36", "both:44", "both:58"])
+    @pytest.mark.parametrize("ledger", ["the ledger", "no ledger"])
+    def test_recovers(self, far: UnitToy, crash: str, ledger: str) -> None:
+        """While a file is written, between two, before the restart, and while putting back."""
+        before = far.files()
+        far.arm(crash)
+        (far.root / "fatal").touch()
+        killed = far.run("run", "fix", "-y")
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        (far.root / "fatal").unlink()
+        if ledger == "no ledger":
+            (far.root / "campaign.db").unlink()
+        far.check_recovers(before)
+
+
+class TestDisk:
+    @pytest.mark.parametrize("part", ["src", ".state"])
+    def test_full_while_patching(self, far: UnitToy, part: str) -> None:
+        before = far.files()
+        with far.small_disk(part) as fill:
+            filler = fill()
+            done = far.run("run", "fix", "-y")
+            assert done.returncode == 3, done.stderr
+            assert "No space left on device" in done.stderr
+            assert "nothing was changed" in done.stderr
+            filler.unlink()
+            far.check_as_before(before)
+            assert far.run("recover").stdout == NOTHING
+
+    def test_full_while_putting_back(self, far: UnitToy) -> None:
+        _change(far, "rule", "src", "rule.py", "BUG = True", "BUG = False")
+        with far.small_disk("src") as fill:
+            before, running = far.files(), far.measuring("rule")
+            filler = fill()
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate(timeout=60)
+            assert running.returncode == 5, said
+            assert f"/srv/{far.unit}/src/rule.py cannot be put back" in said
+            assert "Remove the obstacle, then campaign recover" in said
+            filler.unlink()
+            far.check_recovers(before)
+
+
+class TestSomeoneElse:
+    def test_changes_a_file_between_patch_and_undo(self, far: UnitToy) -> None:
+        before, running = far.files(), far.measuring("fix")
+        far.rule.write_text("BUG = False  # mine\n")
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == 5, said
+        assert far.rule.read_text() == "BUG = False  # mine\n"
+        advised = re.search(r"To bring the original back: (cp \S+ \S+), then", said)
+        assert advised, said
+        far.machine.run(*advised[1].split())
+        far.check_recovers(before)
+
+
+class TestService:
+    def test_never_becomes_healthy(self, far: UnitToy) -> None:
+        _change(far, "sick", "src", "app.py", "return f", "raise OSError or f")
+        before = far.files()
+        done = far.run("run", "sick", "-y")
+        assert done.returncode == 3, done.stderr
+        assert "not healthy within 6 s" in done.stderr
+        far.check_as_before(before)
+        assert far.run("recover").stdout == NOTHING
+
+    def test_is_not_healthy_either_as_it_was(self, far: UnitToy) -> None:
+        before, running = far.files(), far.measuring("fix")
+        (far.there / "may-serve").unlink()
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == 5, said
+        assert "the files are as they were, but app did not become healthy" in said
+        assert far.files() == before
+        (far.there / "may-serve").touch()
+        far.check_recovers(before)
+
+    def test_crashes_in_a_loop(self, far: UnitToy) -> None:
+        """systemd starts it over and over, up to its own limit of starts."""
+        _change(far, "broken", "src", "app.py", "import rule", "import no_such_thing")
+        before = far.files()
+        done = far.run("run", "broken", "-y")
+        assert done.returncode == 3, done.stderr
+        assert "crash loop" in done.stderr
+        assert "No module named 'no_such_thing'" in done.stderr
+        far.check_as_before(before)
+        assert far.run("recover").stdout == NOTHING
+
+
+def _change(far: UnitToy, name: str, folder: str, path: str, old: str, new: str) -> None:
+    """A playbook that replaces a text of one file."""
+    root = f"/srv/{far.unit}/{folder}"
+    far.playbook(name, RULE_ONLY.format(name=name, root=root, path=path, old=old, new=new))
+
+
+class TestRefused:
+    """A machine that is not ours to use is left alone."""
+
+    @pytest.mark.parametrize(
+        ("spoil", "said"),
+        [
+            (lambda far: (far.root / "known_hosts").write_text("# nobody\n"), "is not known"),
+            (lambda far: _know(far, OTHER_KEY), "ssh-keygen -f"),
+            (lambda far: access(far, "user: nobody"), "does not let nobody in"),
+            (lambda far: access(far, "user: guest, sudo: true"), "NOPASSWD"),
+        ],
+        ids=["unknown key", "changed key", "wrong user", "no sudo"],
+    )
+    def test_is_one_line(self, far: UnitToy, spoil: Callable[[UnitToy], None], said: str) -> None:
+        before = far.files()
+        spoil(far)
+        for command in (["run", "fix", "-y"], ["plan", "fix"], ["recover"]):
+            done = far.run(*command)
+            assert done.returncode == 4, done.stderr
+            assert said in done.stderr
+            assert done.stderr.count("\n") == 1
+        assert far.files() == before
+        assert far.journal() == []
