@@ -9,15 +9,13 @@ from campaign.engine.measure import Seen
 from campaign.engine.session import Session
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
+from campaign.ledger.records import ARM
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
 from hypotheses.by_rate import differences, judge_rate
 from hypotheses.comparison import Comparison, TwoByTwo
 from hypotheses.observation import Observation, count
 from hypotheses.verdict import Effect, Verdict, Word
 from playbooks.playbook import Kind, MismatchRule, Playbook, RateRule
-
-ARM = "(the arm's own)"
-"""The value of a condition that a boot sets itself: it is compared, not required to be equal."""
 
 
 @dataclass(frozen=True)
