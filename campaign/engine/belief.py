@@ -60,13 +60,17 @@ def weigh(by_rate: Verdict, ledger: Ledger, settings: Settings, run: str, slug: 
         seconds_per_restart=pace.restart_s if pace else None,
         seconds_per_trial=pace.trial_s if pace else 0.0,
     )
-    return _together(by_rate, by_model, belief, slug)
+    alone = all(one.toggles <= {slug} for one in own)
+    return _together(by_rate, by_model, belief, slug, alone)
 
 
-def _together(by_rate: Verdict, by_model: Verdict, belief: Posterior, slug: str) -> Verdict:
+def _together(
+    by_rate: Verdict, by_model: Verdict, belief: Posterior, slug: str, alone: bool
+) -> Verdict:
     """The model's word; where it is open, what the run's counts say by themselves.
 
-    Of several suspects that counts alone would call leading, only the likeliest leads.
+    Of suspects that counts alone would call leading only the likeliest leads, and only where it
+    was removed `alone`.
     """
     said = by_model.reasons
     if not by_model.qualifier and by_model.word is Word.INCONCLUSIVE:
@@ -78,8 +82,8 @@ def _together(by_rate: Verdict, by_model: Verdict, belief: Posterior, slug: str)
     )
     if by_model.word is not Word.INCONCLUSIVE:
         return together
-    likeliest = slug in belief.best[0]
-    by_counts = by_rate.qualifier if likeliest or by_rate.qualifier != Qualifier.LEADING else ""
+    leads = alone and slug in belief.best[0]
+    by_counts = by_rate.qualifier if leads or by_rate.qualifier != Qualifier.LEADING else ""
     return replace(
         together,
         qualifier=by_model.qualifier or by_counts,
