@@ -10,6 +10,7 @@ from campaign.ledger.reads import Ledger
 from campaign.operations.plan import Request, load, planned_trials
 from campaign.workspace import Workspace
 from hypotheses.by_model import judge
+from hypotheses.fixed_restart import rank_fixed
 from hypotheses.model import Posterior
 from hypotheses.planner import (
     Candidate,
@@ -18,7 +19,6 @@ from hypotheses.planner import (
     control,
     control_due,
     decided,
-    rank,
     toggle_sets,
 )
 from hypotheses.verdict import Word
@@ -27,11 +27,10 @@ from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S, PlanError
 from playbooks.playbook import Env, Kind, Patch, Playbook, Reproduce
 from playbooks.system import System
 
-MOST_TRIALS = 400
+MOST_TRIALS = 1000
 """With more trials than this a restart is reckoned as if it had so many."""
 SHOWN = 12
 """As many options are listed at most."""
-_FREE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -206,16 +205,12 @@ class _Desk:
         )
 
     def _ranked(self, trials: int, options: Iterable[Option]) -> Iterator[Option]:
-        """Of options that remove the same the cheapest, each with what it is expected to teach.
-
-        A run drives all its trials whatever they bring, so these are part of its restart's price.
-        """
+        """Of options that remove the same the cheapest, each with what it is expected to teach."""
         cheapest = {
             frozenset(one.toggles): one for one in sorted(options, key=lambda one: -one.seconds)
         }
-        settings = replace(self.belief.settings, max_trials=min(trials, MOST_TRIALS))
-        candidates = [Candidate(some, one.seconds, _FREE) for some, one in cheapest.items()]
-        for choice in rank(replace(self.belief, settings=settings), candidates, 1.0, _FREE):
+        candidates = [Candidate(some, one.seconds) for some, one in cheapest.items()]
+        for choice in rank_fixed(self.belief, candidates, min(trials, MOST_TRIALS)):
             yield _taught(cheapest[choice.toggles], choice)
 
     def _trials(self, playbook: Playbook) -> int:
