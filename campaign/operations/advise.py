@@ -9,7 +9,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.operations.plan import Request, load, planned_trials
 from campaign.workspace import Workspace
-from hypotheses.by_model import judge
+from hypotheses.by_model import judge, record
 from hypotheses.fixed_restart import rank_fixed
 from hypotheses.model import Posterior
 from hypotheses.planner import (
@@ -147,7 +147,9 @@ class _Desk:
         if verdict.word is Word.SUPPORTED:
             return [], [*notes, "the search is decided, and the restarts show it"]
         notes.append(f"still needed: {verdict.still_needed}")
-        if self.belief.restarts[-1].toggles == state:
+        told = record(self.belief, state)
+        just_off = self.belief.restarts[-1].toggles == state
+        if told.clean and (just_off or not told.returned):
             return self._controls(Purpose.CONTROL)[0], notes
         return [one for one in self._searches() if {*one.toggles} == state], notes
 
