@@ -226,7 +226,7 @@ def _for_it(case: _Case) -> Verdict | None:
         return None
     alone = "" if len(case.state) == 1 else Qualifier.NOT_SUFFICIENT
     with_whom = f" together with {case.others}, either of which keeps the failure" if alone else ""
-    reason = f"{_percent(case.probability)} that {case.cause} is the cause{with_whom}"
+    reason = f"{chance_text(case.probability)} that {case.cause} is the cause{with_whom}"
     if case.probability >= settings.supported and case.record.shows:
         return Verdict(Word.SUPPORTED, alone, (reason, *_shown(case)))
     return Verdict(
@@ -264,14 +264,14 @@ def _refuted(case: _Case) -> Verdict | None:
         return None
     speaking = _against(case)
     if belief.none >= settings.supported:
-        reason = f"{_percent(belief.none)} that none of the listed causes is it"
+        reason = f"{chance_text(belief.none)} that none of the listed causes is it"
         return Verdict(
             Word.REFUTED,
             Qualifier.NONE_LISTED,
             (reason, *speaking),
             still_needed="new hypotheses: none of these is it",
         )
-    reason = f"{_percent(part)} that {case.cause} is part of the cause"
+    reason = f"{chance_text(part)} that {case.cause} is part of the cause"
     return Verdict(Word.REFUTED, "", (reason, *speaking))
 
 
@@ -280,8 +280,8 @@ def _not_sufficient(case: _Case) -> Verdict | None:
     if alone > case.belief.settings.refuted or not case.stayed:
         return None
     reasons = (
-        f"{_percent(alone)} that removing {case.cause} alone removes the failure;"
-        f" {_percent(case.belief.part(case.cause))} that it is part of the cause",
+        f"{chance_text(alone)} that removing {case.cause} alone removes the failure;"
+        f" {chance_text(case.belief.part(case.cause))} that it is part of the cause",
         *_against(case),
     )
     return Verdict(Word.INCONCLUSIVE, Qualifier.NOT_SUFFICIENT, reasons)
@@ -358,8 +358,8 @@ def _counts(restarts: Iterable[Restart]) -> str:
     return ", ".join(f"{one.fail}/{one.n}" for one in restarts)
 
 
-def _percent(probability: float) -> str:
-    """A posterior: never 0% or 100%, which no counts can give."""
+def chance_text(probability: float) -> str:
+    """A posterior as text: never 0% or 100%, which no counts can give."""
     if probability < 0.001:
         return "under 0.1%"
     return "over 99.9%" if probability > 0.999 else f"{100 * probability:.3g}%"

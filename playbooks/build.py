@@ -72,6 +72,7 @@ def system(
             for name, one in shape.reproducers.items()
         },
         cost=Cost(**shape.cost.model_dump()),
+        statistics=shape.statistics.settings(),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
         record_env=tuple(shape.record_env),

@@ -35,6 +35,7 @@ from playbooks.fieldtypes import (
     one_of,
     short_for,
 )
+from playbooks.statistics import StatisticsShape
 
 # campaign.yaml
 
@@ -245,6 +246,9 @@ class CampaignFile(Shape):
     )
     reproducers: dict[Name, ReproducerShape] = entry("reproducers", "What provokes it.", {})
     cost: CostShape = entry("cost", "What time costs.", CostShape())
+    statistics: StatisticsShape = entry(
+        "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
+    )
     protected: bool = entry("true or false", "Whether a run must be confirmed by name.", False)
     secrets: dict[Variable, SecretShape] = entry(
         "secrets", "Values redacted wherever they show.", {}

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from hypotheses.assumptions import DEFAULTS, Settings
+
 
 @dataclass(frozen=True)
 class Ssh:
@@ -215,6 +217,7 @@ class System:
     restart_groups: tuple[tuple[str, ...], ...] = ()
     reproducers: Mapping[str, Reproducer] = field(default_factory=dict)
     cost: Cost = field(default_factory=Cost)
+    statistics: Settings = DEFAULTS
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)
     record_env: tuple[str, ...] = ()

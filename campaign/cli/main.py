@@ -24,6 +24,8 @@ COMMANDS = {
     "check": ("files", "Check campaign.yaml and playbooks; run nothing."),
     "doctor": ("doctor", "Look at every host and service; change nothing."),
     "plan": ("run", "Show what a run would do, and change nothing."),
+    "power": ("advise", "Show what a playbook's planned trials can and cannot show."),
+    "next": ("advise", "Rank what could be run next by what it teaches per second."),
     "run": ("run", "Run playbooks as one campaign, and put everything back."),
     "recover": ("run", "Put back what an interrupted run left."),
     "status": ("status", "Show where the campaign stands."),

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from campaign.engine import cycle, evidence, measure, proof, survival, transition
 from campaign.engine.booking import Books
 from campaign.engine.cycle import CycleFailed, Lived
-from campaign.engine.judge import ARM, BootEvidence
+from campaign.engine.judge import BootEvidence
 from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.proof import Proof
 from campaign.engine.reproduce import reproduce
@@ -15,6 +15,7 @@ from campaign.engine.session import Session
 from campaign.engine.steps import Steps, kind_of, undo_of
 from campaign.engine.stop import Stopped
 from campaign.ledger import records
+from campaign.ledger.records import ARM
 from playbooks.diff import unified
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.logs import Cursor
@@ -46,17 +47,7 @@ class BootWalk:
 
         Errors: StepFailed, Stopped, HostLost, CampaignError.
         """
-        self._session.recorder.add(
-            records.Boot(
-                self.id,
-                self._session.batch,
-                self._run,
-                self.boot.position,
-                self.boot.arm,
-                "\n".join(transition.toggles(self.boot)),
-                self._started,
-            )
-        )
+        self._record()
         self._undo_commands(previous)
         self._apply(previous)
         for step in self.boot.before:
@@ -92,6 +83,19 @@ class BootWalk:
             occupied_s=occupied,
             money=self._session.system.cost.money(0.0, occupied),
         )
+
+    def _record(self) -> None:
+        boot = records.Boot(
+            self.id,
+            self._session.batch,
+            self._run,
+            self.boot.position,
+            self.boot.arm,
+            "\n".join(transition.toggles(self.boot)),
+            self._started,
+        )
+        removed = transition.removes(self.boot)
+        self._session.recorder.add_all([boot, *(records.Removal(self.id, one) for one in removed)])
 
     def _undo_commands(self, previous: Boot | None) -> None:
         steps = (*previous.before, *previous.measures) if previous else ()

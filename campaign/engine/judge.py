@@ -4,20 +4,19 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from campaign.engine.belief import weigh
 from campaign.engine.events import VerdictGiven
 from campaign.engine.measure import Seen
 from campaign.engine.session import Session
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
+from campaign.ledger.records import ARM
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
 from hypotheses.by_rate import differences, judge_rate
 from hypotheses.comparison import Comparison, TwoByTwo
 from hypotheses.observation import Observation, count
-from hypotheses.verdict import Effect, Verdict, Word
+from hypotheses.verdict import Effect, Expect, Verdict, Word
 from playbooks.playbook import Kind, MismatchRule, Playbook, RateRule
-
-ARM = "(the arm's own)"
-"""The value of a condition that a boot sets itself: it is compared, not required to be equal."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +33,33 @@ class BootEvidence:
 def judge(
     session: Session, run: str, playbook: Playbook, boots: Sequence[BootEvidence]
 ) -> Verdict | None:
-    """The run's verdict, stored for each of its hypotheses; None where it declares none."""
+    """The run's verdict, stored for each of its hypotheses; None where it declares none.
+
+    Of several that differ, one that is inconclusive is the run's own.
+    """
     verdict = _verdict(session, run, playbook, boots)
     if verdict is None:
         return None
     verdict = _explained(verdict, boots)
+    given = []
     for slug in playbook.hypotheses or (None,):
+        given.append(_weighed(session, run, playbook, slug, verdict))
         session.recorder.add(
-            _record(session.recorder.new_id(), run, slug, verdict, session.clock())
+            _record(session.recorder.new_id(), run, slug, given[-1], session.clock())
         )
-        session.emit(VerdictGiven(run, playbook.name, slug, verdict))
-    return verdict
+        session.emit(VerdictGiven(run, playbook.name, slug, given[-1]))
+    return min(given, key=lambda one: one.word is not Word.INCONCLUSIVE)
+
+
+def _weighed(
+    session: Session, run: str, playbook: Playbook, slug: str | None, verdict: Verdict
+) -> Verdict:
+    """With what all restarts say, where the run was to show that a removal ends the failure."""
+    rule = playbook.verdict
+    if slug is None or not isinstance(rule, RateRule) or rule.expect is not Expect.DROP:
+        return verdict
+    with Ledger.open(session.workspace.ledger) as ledger:
+        return weigh(verdict, ledger, session.system.statistics, run, slug)
 
 
 def _verdict(

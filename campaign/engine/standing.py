@@ -3,11 +3,16 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from campaign.engine.belief import believe, tested
 from campaign.engine.events import StandingMoved
 from campaign.ledger.evidence import Judged
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
-from hypotheses.standing import Evidence, propose
+from hypotheses.assumptions import Settings
+from hypotheses.hypothesis import Standing
+from hypotheses.model import Posterior
+from hypotheses.standing import Evidence, Proposal, propose
+from hypotheses.standing_by_model import propose_by_model
 from hypotheses.verdict import Expect
 
 if TYPE_CHECKING:
@@ -16,20 +21,19 @@ if TYPE_CHECKING:
 
 def move(session: "Session", slugs: Iterable[str]) -> None:
     """Judges hypotheses anew, and tells whoever watches the run what moved."""
-    for moved in judge_anew(session.recorder, slugs):
+    for moved in judge_anew(session.recorder, slugs, session.system.statistics):
         session.emit(moved)
 
 
-def judge_anew(recorder: Recorder, slugs: Iterable[str]) -> tuple[StandingMoved, ...]:
+def judge_anew(
+    recorder: Recorder, slugs: Iterable[str], settings: Settings
+) -> tuple[StandingMoved, ...]:
     """Proposes a standing for each hypothesis from all its runs, and records it where it moved."""
     with Ledger.open(recorder.path) as ledger:
         current = {one.slug: one.standing for one in ledger.hypotheses()}
+        belief = believe(ledger, settings)
         proposals = {
-            slug: propose(
-                current[slug],
-                [_evidence(one) for one in ledger.evidence(slug)],
-                overruled=ledger.is_overruled(slug),
-            )
+            slug: _proposal(ledger, belief, slug, current[slug])
             for slug in slugs
             if slug in current
         }
@@ -41,6 +45,22 @@ def judge_anew(recorder: Recorder, slugs: Iterable[str]) -> tuple[StandingMoved,
             )
             moved.append(StandingMoved(slug, current[slug], proposal.standing, proposal.reason))
     return tuple(moved)
+
+
+def _proposal(ledger: Ledger, belief: Posterior | None, slug: str, current: Standing) -> Proposal:
+    """By the model where a restart has removed the cause, else by the runs' own verdicts.
+
+    A mechanism that was seen, with a removal and a return that are apart by their counts,
+    confirms as well, unless the restarts speak against it.
+    """
+    evidence = [_evidence(one) for one in ledger.evidence(slug)]
+    overruled = ledger.is_overruled(slug)
+    by_runs = propose(current, evidence, overruled=overruled)
+    if belief is None or not tested(belief, slug):
+        return by_runs
+    by_model = propose_by_model(current, belief, slug, evidence, overruled=overruled)
+    confirmed = by_runs.standing is Standing.CONFIRMED
+    return by_runs if confirmed and by_model.standing is Standing.SUPPORTED else by_model
 
 
 def _evidence(judged: Judged) -> Evidence:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from playbooks.edits import FileEdit
 from playbooks.hosts.files import Change
 from playbooks.plan import Boot
+from playbooks.playbook import Env, Patch
 
 
 @dataclass
@@ -52,3 +53,10 @@ def toggles(boot: Boot) -> Iterator[str]:
         yield f"env.{change.service}.{change.name}"
     for edit in boot.edits:
         yield f"file.{edit.host}:{edit.where}"
+
+
+def removes(boot: Boot) -> tuple[str, ...]:
+    """The suspected causes that a boot's changes remove, each once."""
+    actions = [step.action for step in boot.changes]
+    named = (one for action in actions if isinstance(action, Patch | Env) for one in action.removes)
+    return tuple(dict.fromkeys(named))

@@ -45,6 +45,18 @@ class RunCosts:
     hypotheses: int
 
 
+@dataclass(frozen=True)
+class Pace:
+    """What this ledger's boots took, in seconds: means over those that restarted something.
+
+    `restart_s` is all of a boot but its trials, `trial_s` a trial, `back_s` the way back.
+    """
+
+    restart_s: float
+    trial_s: float
+    back_s: float
+
+
 class CostReads(Reader):
     """Reads about costs."""
 
@@ -104,3 +116,35 @@ class CostReads(Reader):
         )
         mean: float | None = row["mean"]
         return mean
+
+    def pace(self, playbook: str | None = None) -> Pace | None:
+        """What restarts and trials took in completed runs of `playbook`, or of all playbooks.
+
+        None where no such run has restarted something and had trials.
+        """
+        (row,) = self._rows(
+            """
+            WITH measured AS (
+                SELECT boot.occupied_s,
+                       (SELECT total(ended_at - started_at) FROM observation
+                        WHERE observation.boot = boot.id) AS driven_s,
+                       (SELECT total(n + censored) FROM trial_rates
+                        WHERE observation IN (
+                            SELECT id FROM observation WHERE observation.boot = boot.id)) AS trials
+                FROM boot JOIN run ON run.id = boot.run
+                WHERE run.status = 'completed' AND boot.occupied_s IS NOT NULL
+                  AND (?1 IS NULL OR run.playbook = ?1)
+                  AND EXISTS (SELECT 1 FROM cycle WHERE cycle.boot = boot.id)
+            )
+            SELECT avg(occupied_s - driven_s) AS restart_s,
+                   sum(driven_s) / sum(trials) AS trial_s,
+                   (SELECT total(occupied_s) / max(1, count(*)) FROM boot
+                    WHERE run IS NULL AND EXISTS (SELECT 1 FROM cycle WHERE cycle.boot = boot.id))
+                       AS back_s
+            FROM measured WHERE trials > 0
+            """,
+            playbook,
+        )
+        if not row["restart_s"] or not row["trial_s"]:
+            return None
+        return Pace(**dict(row))

@@ -22,6 +22,12 @@ def views(db: Database) -> None:
     _execute(db, "002_views.sql")
 
 
+@MIGRATIONS()
+def removals(db: Database) -> None:
+    """Which suspected causes a boot removes."""
+    _execute(db, "003_removals.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     database.execute("BEGIN IMMEDIATE")

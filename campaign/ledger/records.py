@@ -6,6 +6,9 @@ currency. Ids are texts that stay unique when ledgers are merged.
 
 from dataclasses import dataclass
 
+ARM = "(the arm's own)"
+"""The value of a condition that a boot sets itself: it is compared, not required to be equal."""
+
 
 @dataclass(frozen=True)
 class CampaignRecord:
@@ -88,6 +91,14 @@ class Boot:
     money: float | None = None
     effect: str | None = None
     effect_reasons: str = ""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A suspected cause (the slug of a hypothesis) that a boot removes."""
+
+    boot: str
+    hypothesis: str
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ Record = (
     records.HypothesisEvent
     | records.Run
     | records.Boot
+    | records.Removal
     | records.Cycle
     | records.Step
     | records.Edit
@@ -46,6 +47,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.HypothesisEvent: _table("hypothesis_event", "id hypothesis kind standing by runs"),
     records.Run: _table("run", "id batch playbook kind playbook_sha256 status state owner_boot"),
     records.Boot: _table("boot", "id batch run effect"),
+    records.Removal: _table("removal", "boot hypothesis"),
     records.Cycle: _table("cycle", "id boot run outcome"),
     records.Step: _table("step", "id run boot kind status"),
     records.Edit: _table("edit", "id boot run before_sha256 after_sha256"),

@@ -1,6 +1,6 @@
 """check and plan: what the files say, and what a run of them would do."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.engine.preflight import refuse_newer_files, refuse_outstanding
@@ -11,6 +11,7 @@ from campaign.workspace import Workspace
 from hypotheses.observation import Counts, pooled
 from hypotheses.rates import largest_separating, rate_text, smallest_separating_above
 from hypotheses.verdict import Expect
+from playbooks.combination import JOINED_BY, combine
 from playbooks.edits import FileState
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.specs import UnitSpec, spec_of
@@ -51,14 +52,36 @@ def check(workspace: Workspace, request: Request) -> tuple[System, tuple[Playboo
     """
     system = workspace.load_system()
     slugs = _slugs(workspace) if workspace.ledger.exists() else None
-    return system, workspace.load_playbooks(request.playbooks, system, slugs, request.variables)
+    return system, _load(workspace, request, system, slugs)
 
 
 def load(workspace: Workspace, request: Request) -> tuple[System, tuple[Playbook, ...]]:
     """As `check`, for a run: its hypotheses must be there. Errors: LoadError, CampaignError."""
     system = workspace.load_system()
     slugs = _slugs(workspace) if workspace.ledger.exists() else ()
-    return system, workspace.load_playbooks(request.playbooks, system, slugs, request.variables)
+    return system, _load(workspace, request, system, slugs)
+
+
+def _load(
+    workspace: Workspace, request: Request, system: System, slugs: Collection[str] | None
+) -> tuple[Playbook, ...]:
+    """Each playbook by its name or path; names joined by + are one restart."""
+    groups = [_parts(workspace, name) for name in request.playbooks]
+    names = [name for group in groups for name in group]
+    loaded = iter(workspace.load_playbooks(names, system, slugs, request.variables))
+    try:
+        return tuple(_joined([next(loaded) for _ in group]) for group in groups)
+    except PlanError as error:
+        raise CampaignError(Exit.USAGE, str(error)) from error
+
+
+def _parts(workspace: Workspace, name: str) -> list[str]:
+    parts = name.split(JOINED_BY)
+    return parts if all(one in workspace.playbook_names() for one in parts) else [name]
+
+
+def _joined(playbooks: Sequence[Playbook]) -> Playbook:
+    return playbooks[0] if len(playbooks) == 1 else combine(playbooks)
 
 
 def _slugs(workspace: Workspace) -> tuple[str, ...]:
@@ -211,6 +234,11 @@ def _trials(system: System, boot: Boot) -> int | None:
             rendered = render(text, variables, step.where) if text else ""
             return int(rendered) if rendered.isdigit() else None
     return None
+
+
+def planned_trials(system: System, playbook: Playbook) -> int | None:
+    """The trials that a playbook's first reproduction plans; None where nobody can say."""
+    return _trials(system, Boot(0, 0, playbook, measures=playbook.steps))
 
 
 def _without_undo(plan: Plan) -> Iterator[str]:

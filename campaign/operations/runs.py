@@ -140,17 +140,18 @@ class Retracted:
 def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
     """Takes a run's results out of all judging and judges its hypotheses anew; its costs stay.
 
-    Errors: CampaignError.
+    Errors: LoadError, CampaignError.
     """
     if not reason.strip():
         raise CampaignError(Exit.USAGE, "a retraction needs a reason", "give one with --reason")
+    settings = workspace.load_system().statistics
     with Ledger.open(workspace.ledger) as ledger:
         run = ledger.run(fragment)
         hypotheses = ledger.hypotheses_of(run.id)
         judged = tuple(_judged_since(ledger, run)) if run.kind == "baseline" else ()
     with Recorder.open(workspace.ledger, create=False) as recorder:
         recorder.retract(run.id, reason)
-        return Retracted(run, judge_anew(recorder, hypotheses), judged)
+        return Retracted(run, judge_anew(recorder, hypotheses, settings), judged)
 
 
 def _judged_since(ledger: Ledger, run: records.Run) -> Iterator[str]:

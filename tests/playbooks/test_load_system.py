@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from load_workspace import CAMPAIGN, ENVIRON, Workspace, edited, said
 
+from hypotheses.assumptions import DEFAULTS, Grid, Settings
 from playbooks.load import LoadError, load_system
 from playbooks.system import (
     CommandProbe,
@@ -85,6 +86,43 @@ def test_parsers_keep_their_options(workspace: Workspace) -> None:
     regex = "{regex: {match: '(?P<fail>.+)/(?P<total>.+)'}}"
     parse = workspace.system(edited(CAMPAIGN, (counts, regex))).reproducers["agent-sessions"].parse
     assert parse == ParseSpec("regex", options={"match": "(?P<fail>.+)/(?P<total>.+)"})
+
+
+STATISTICS = """\
+statistics:
+  prior: {singles: 60%, pairs: 30%}
+  grid: {p0: [1%, 2.5%], residual: [{value: 0%, weight: 3}, {value: 50%, weight: 1}]}
+  supported: 99.5%
+  control_every: 3
+"""
+
+
+def test_what_the_model_assumes_can_be_said(workspace: Workspace) -> None:
+    assert workspace.system().statistics == DEFAULTS
+    grid = Grid(p0=(0.01, 0.025), residual=((0.0, 3.0), (0.5, 1.0)))
+    assert workspace.system(CAMPAIGN + STATISTICS).statistics == Settings(
+        singles=0.6, pairs=0.3, grid=grid, supported=0.995, control_every=3
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("99.5%", "90%", "40:3: supported is 0.9: need decided or more, and under 1"),
+        ("99.5%", "0.999", "42:14: expected a percentage such as 95%, not the number 0.999"),
+        ("control_every: 3", "max_trials: 500", "40:3: max_trials is 500: need 1 to 400"),
+        ("control_every", "control_evry", "43:3: unknown key 'control_evry'"),
+        ("[1%, 2.5%]", "[]", "41:14: empty: expected at least one"),
+        ("[1%, 2.5%]", "[0%]", "40:3: grid of baseline rates (0.0,): need rates between 0 and 1"),
+        ("weight: 3", "weight: 0", "41:57: expected a number above 0, not the number 0"),
+    ],
+)
+def test_a_mistake_in_what_is_assumed(
+    workspace: Workspace, old: str, new: str, expected: str
+) -> None:
+    with pytest.raises(LoadError) as caught:
+        workspace.system(CAMPAIGN + edited(STATISTICS, (old, new)))
+    assert any(one.startswith(expected) for one in said(caught.value)), said(caught.value)
 
 
 def test_keys_may_come_in_any_order(workspace: Workspace) -> None:

@@ -1,0 +1,187 @@
+"""next and power: what a restart would teach, and what planned trials can show."""
+
+from collections.abc import Iterator
+
+import click
+
+from campaign.cli import options
+from campaign.cli.run import run
+from campaign.cli.text import columns, count, money, seconds, shown, tell
+from campaign.errors import CampaignError, Exit
+from campaign.operations.advise import Advice, Option, advise
+from campaign.operations.power import ByMismatch, ByRate, Power, Settling
+from campaign.operations.power import power as reckon
+
+
+@click.command()
+@click.option("--run", "run_it", is_flag=True, help="Run the best one, after showing its plan.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; for campaigns that are not protected.")
+@click.option("--yes-i-mean", metavar="NAME", help="Do not ask; the protected campaign's name.")
+@options.as_json
+@click.pass_context
+def next(
+    context: click.Context, run_it: bool, yes: bool, yes_i_mean: str | None, as_json: bool
+) -> int:
+    """Rank what could be run next by what it teaches per second.
+
+    Playbooks, and combinations of those that go together, are held against all restarts so far.
+    """
+    found = advise(options.workspace(context))
+    if not run_it:
+        _show(found, as_json)
+        return Exit.COMPLETED
+    tell(shown("\n".join(_lines(found))))
+    if not found.options:
+        raise CampaignError(Exit.REFUSED, "there is nothing to run next")
+    best = (found.options[0].name,)
+    code: int = context.invoke(run, playbooks=best, yes=yes, yes_i_mean=yes_i_mean, as_json=as_json)
+    return code
+
+
+def _show(found: Advice, as_json: bool) -> None:
+    if as_json:
+        options.print_json(found)
+    else:
+        click.echo(shown("\n".join(_lines(found))))
+
+
+def _lines(found: Advice) -> Iterator[str]:
+    from hypotheses.by_model import chance_text
+
+    yield f"{found.campaign}: {count(found.restarts, 'restart')} weighed"
+    suspects = sorted(found.parts.items(), key=lambda one: -one[1])
+    believed = [f"{slug} {chance_text(part)}" for slug, part in suspects]
+    yield f"part of the cause: {', '.join(believed)}; none of these {chance_text(found.none)}"
+    yield from found.notes
+    if found.options:
+        yield ""
+        yield columns([_HEADER, *(_row(one, found.currency) for one in found.options)], _RIGHT)
+        yield ""
+        yield from _best(found.options[0])
+    if found.left_out:
+        yield f"left out: {'; '.join(found.left_out)}"
+
+
+_HEADER = ("run", "removes", "trials", "takes", "cost", "bits", "a minute", "it goes", "or stays")
+_RIGHT = range(2, 9)
+
+
+def _row(option: Option, currency: str) -> tuple[str, ...]:
+    from hypotheses.by_model import chance_text
+
+    guess = "~" if option.guessed else ""
+    row = (
+        option.name,
+        ", ".join(option.toggles) or f"nothing ({option.purpose})",
+        str(option.trials),
+        guess + seconds(option.seconds),
+        money(option.money, currency),
+    )
+    if not option.toggles:
+        return (*row, "-", "-", "-", "-")
+    return (
+        *row,
+        f"{option.bits:.2f}",
+        f"{60 * option.bits / option.seconds:.2f}",
+        f"-> {chance_text(option.if_gone)}",
+        f"-> {chance_text(option.if_there)}",
+    )
+
+
+def _best(option: Option) -> Iterator[str]:
+    from hypotheses.by_model import chance_text
+
+    if option.toggles:
+        what = " and ".join(option.toggles)
+        yield (
+            f"Removing {what} ends the failure with {chance_text(option.removes)}; clean trials"
+            f" would make that {chance_text(option.if_gone)},"
+            f" failures {chance_text(option.if_there)}."
+        )
+    yield f"run it: campaign next --run, or: campaign run {option.name}"
+    if option.guessed:
+        yield "~ is a guess: this ledger has no restart with trials to go by yet."
+
+
+@click.command()
+@click.argument("playbook")
+@options.variables
+@options.as_json
+@click.pass_context
+def power(context: click.Context, playbook: str, variables: tuple[str, ...], as_json: bool) -> None:
+    """Show what the planned trials of PLAYBOOK can and cannot show. Nothing is run."""
+    found = reckon(options.workspace(context), playbook, options.parsed(variables))
+    if as_json:
+        options.print_json(found)
+    else:
+        click.echo(shown("\n".join(_powers(found))))
+
+
+def _powers(found: Power) -> Iterator[str]:
+    from hypotheses.rates import rate_text
+
+    control = rate_text(found.control) if found.control.total else "not measured yet"
+    yield f"{found.playbook}: {count(found.trials, 'trial')} against {found.against} ({control})"
+    if found.seconds is not None:
+        yield f"takes about {seconds(found.seconds)} with its restart and the way back"
+    if found.reproduce is not None:
+        yield (
+            "the baseline has not failed yet, so nothing could be seen to vanish:"
+            f" try {count(found.reproduce, 'trial')} with nothing off first"
+        )
+    if found.by_rate is not None:
+        yield from _by_rate(found.by_rate, found.against)
+    if found.by_mismatch is not None:
+        yield from _by_mismatch(found.by_mismatch, found.trials)
+    yield (
+        f"where restarts differ, {count(found.trials, 'trial')} after one restart weigh as"
+        f" {found.weight:.0f}: more restarts beat more trials"
+    )
+    if found.settling is not None:
+        yield from _settling(found.settling)
+
+
+def _by_rate(found: ByRate, against: str) -> Iterator[str]:
+    from hypotheses.by_model import chance_text
+
+    if found.separated is None:
+        yield f"cannot be separated from {against}, whatever they show: too few trials"
+    else:
+        yield f"separated from {against} only at {found.separated}; the chance of that if"
+        rows = [("", "trials independent", "restarts differ")]
+        rows += [
+            (one.case, chance_text(one.chance), chance_text(one.alike)) for one in found.prospects
+        ]
+        yield columns(rows, right=(1, 2), indent="  ")
+    yield "one restart is at most leading, whatever it shows"
+    if found.trials_to_halve is not None:
+        yield (
+            f"a rate that is only halved takes about {found.trials_to_halve} trials an arm"
+            " to be seen four times in five"
+        )
+
+
+def _by_mismatch(found: ByMismatch, trials: int) -> Iterator[str]:
+    from hypotheses.by_model import chance_text
+
+    yield (
+        f"{found.failures} or more of {count(trials, 'trial')} fail, to be looked into, with"
+        f" {chance_text(found.chance)}; {found.trials} trials bring them 19 times in 20"
+    )
+
+
+def _settling(found: Settling) -> Iterator[str]:
+    from hypotheses.by_model import chance_text
+
+    what = " and ".join(found.toggles)
+    yield (
+        f"with all restarts so far, one like it settles whether removing {what} ends it"
+        f" with {chance_text(found.chance)}"
+    )
+    if found.restarts is None:
+        yield "12 restarts, alternately with it and with nothing off, would not settle it"
+    elif found.restarts > 1:
+        yield (
+            f"{found.restarts} restarts, alternately with it and with nothing off,"
+            " settle it four times in five"
+        )

@@ -1,0 +1,101 @@
+"""The restarts of the campaign as the model takes them: what each removed, and its counts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from campaign.ledger.query import Reader, mapping
+from campaign.ledger.records import ARM
+
+if TYPE_CHECKING:
+    from hypotheses.model import Restart
+
+
+@dataclass(frozen=True)
+class _Observed:
+    """The trials of one observation after a restart, and the conditions they ran under."""
+
+    restart: str
+    run: str
+    baseline: bool
+    removes: frozenset[str]
+    conditions: dict[str, str]
+    fail: int
+    n: int
+
+    def comparable(self, other: "_Observed") -> bool:
+        """Whether nothing differs but what a boot of either side sets itself."""
+        ours, theirs = self.conditions, other.conditions
+        own = {name for side in (ours, theirs) for name, value in side.items() if value == ARM}
+        names = (ours.keys() | theirs.keys()) - own
+        return all(ours.get(name) == theirs.get(name) for name in names)
+
+
+class RestartReads(Reader):
+    """Reads for the model. Retracted runs and invalid observations are never in them."""
+
+    def restarts(self, run: str | None = None) -> tuple["Restart", ...]:
+        """Every restart with trials once, oldest first, under the newest baseline's conditions.
+
+        Of completed runs, and of `run` while it still runs. A boot that removes nothing is a
+        control only where it changes nothing either: one that is instrumented may fail at a rate
+        of its own. One that removes something must have been proven to.
+        """
+        observed = self._observed(run)
+        baselines = [one for one in observed if one.baseline and not one.removes]
+        newest = (baselines or observed)[-1:]
+        return _joined(one for one in observed if all(map(one.comparable, newest)))
+
+    def _observed(self, run: str | None) -> list[_Observed]:
+        rows = self._rows(
+            """
+            SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
+                   run.kind = 'baseline' AS baseline, observation.conditions, rates.fail, rates.n,
+                   (SELECT group_concat(hypothesis, ' ') FROM removal
+                    WHERE removal.boot = boot.id) AS removes
+            FROM observation
+            JOIN run ON run.id = observation.run
+            JOIN boot ON boot.id = observation.boot
+            JOIN trial_rates AS rates ON rates.observation = observation.id
+            WHERE observation.invalid IS NULL AND run.retracted IS NULL
+              AND (run.status = 'completed' OR run.id = ?1) AND rates.n > 0
+              AND CASE
+                  WHEN removes IS NOT NULL THEN coalesce(boot.effect, 'effective') = 'effective'
+                  ELSE boot.toggles = '' AND coalesce(boot.effect, '') <> 'not effective'
+                      AND (run.kind = 'baseline' OR NOT EXISTS (
+                          SELECT 1 FROM step WHERE step.boot = boot.id AND step.kind = 'command'))
+                  END
+            ORDER BY observation.started_at, observation.rowid
+            """,
+            run,
+        )
+        return [
+            _Observed(
+                restart=row["restart"],
+                run=row["run"],
+                baseline=bool(row["baseline"]),
+                removes=frozenset((row["removes"] or "").split()),
+                conditions={name: str(value) for name, value in mapping(row["conditions"]).items()},
+                fail=row["fail"],
+                n=row["n"],
+            )
+            for row in rows
+        ]
+
+
+def _joined(observed: Iterable[_Observed]) -> tuple["Restart", ...]:
+    """Observations after one restart are one restart's trials."""
+    from hypotheses.model import Restart
+
+    by_restart: dict[str, list[_Observed]] = {}
+    for one in observed:
+        by_restart.setdefault(one.restart, []).append(one)
+    return tuple(
+        Restart(
+            some[0].removes,
+            sum(one.fail for one in some),
+            sum(one.n for one in some),
+            run=some[0].run,
+        )
+        for some in by_restart.values()
+    )

@@ -1,0 +1,142 @@
+"""Several playbooks as one restart: what each removes, removed together."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from itertools import combinations
+
+from playbooks.diff_reader import DiffError, parse
+from playbooks.plan import PlanError
+from playbooks.playbook import (
+    Diff,
+    Env,
+    Kind,
+    Patch,
+    Playbook,
+    Reproduce,
+    Restart,
+    Step,
+    Upload,
+)
+
+JOINED_BY = "+"
+"""Stands between the names of playbooks that are to be one restart."""
+
+
+def removes(playbook: Playbook) -> frozenset[str]:
+    """The suspected causes that the playbook's changes remove."""
+    return frozenset(one for _, change in _changes(playbook) for one in change.removes)
+
+
+def unfit(playbook: Playbook) -> str | None:
+    """Why the playbook cannot be part of one restart; None where it can."""
+    kinds = [type(step.action) for step in playbook.steps]
+    if playbook.arms:
+        return "it has arms"
+    if not removes(playbook):
+        return "none of its steps says what it removes"
+    if kinds.count(Restart) != 1 or kinds.count(Reproduce) != 1:
+        return "it has not exactly one restart and one reproduce step"
+    others = set(kinds) - {Patch, Env, Restart, Reproduce}
+    return f"it has a {others.pop().__name__.lower()} step" if others else None
+
+
+def combine(playbooks: Sequence[Playbook]) -> Playbook:
+    """The playbooks as one of kind toggle: all their changes, one restart, the first's trials.
+
+    Raises PlanError where they do not go together.
+    """
+    for one in playbooks:
+        if why := unfit(one):
+            raise PlanError(f"{one.name} cannot be combined with others: {why}")
+    for one, other in combinations(playbooks, 2):
+        if why := _disagreement(one, other):
+            raise PlanError(f"{one.name} and {other.name} do not go together: {why}")
+    first = playbooks[0]
+    text = "\n---\n".join(one.text for one in playbooks)
+    return replace(
+        first,
+        name=JOINED_BY.join(one.name for one in playbooks),
+        kind=Kind.TOGGLE,
+        steps=tuple(_steps(playbooks)),
+        hypotheses=tuple(dict.fromkeys(slug for one in playbooks for slug in one.hypotheses)),
+        question=f"Does it fail without {' and '.join(sorted(_all_removed(playbooks)))}?",
+        if_true="",
+        if_false="",
+        text=text,
+        sha256=sha256(text.encode()).hexdigest(),
+    )
+
+
+def share_a_file(one: Playbook, other: Playbook) -> bool:
+    """Whether both change the same file by patches; one that cannot be read shares none."""
+    return not _files(one).isdisjoint(_files(other))
+
+
+def _all_removed(playbooks: Iterable[Playbook]) -> frozenset[str]:
+    return frozenset().union(*map(removes, playbooks))
+
+
+def _changes(playbook: Playbook) -> Iterator[tuple[Step, Patch | Env]]:
+    for step in playbook.steps:
+        if isinstance(step.action, Patch | Env):
+            yield step, step.action
+
+
+def _steps(playbooks: Sequence[Playbook]) -> Iterator[Step]:
+    for one in playbooks:
+        yield from (step for step, _ in _changes(one))
+    restarts = [
+        (step, step.action)
+        for one in playbooks
+        for step in one.steps
+        if isinstance(step.action, Restart)
+    ]
+    services = dict.fromkeys(name for _, action in restarts for name in action.services)
+    yield replace(restarts[0][0], action=Restart(tuple(services)))
+    yield _driven(playbooks[0])
+
+
+def _driven(playbook: Playbook) -> Step:
+    return next(step for step in playbook.steps if isinstance(step.action, Reproduce))
+
+
+def _disagreement(one: Playbook, other: Playbook) -> str | None:
+    """What two playbooks would have otherwise: the trials, or a variable of a service."""
+    if (one.vars, _driven(one).action) != (other.vars, _driven(other).action):
+        return "their trials differ"
+    ours, theirs = dict(_variables(one)), dict(_variables(other))
+    for (service, name), value in ours.items():
+        if (service, name) in theirs and theirs[service, name] != value:
+            return f"both change {name} of {service}"
+    return None
+
+
+def _variables(playbook: Playbook) -> Iterator[tuple[tuple[str, str], str | None]]:
+    for _, change in _changes(playbook):
+        if isinstance(change, Env):
+            for service in change.services:
+                for name in (*change.set, *change.unset):
+                    yield (service, name), change.set.get(name)
+
+
+def _files(playbook: Playbook) -> frozenset[tuple[str, str, str]]:
+    return frozenset(
+        (change.host, change.root, path)
+        for _, change in _changes(playbook)
+        if isinstance(change, Patch)
+        for path in _paths(change)
+    )
+
+
+def _paths(patch: Patch) -> tuple[str, ...]:
+    match patch.change:
+        case Diff(file=file, strip=strip):
+            try:
+                return tuple(one.path for one in parse(file.read_bytes(), strip=strip))
+            except (OSError, DiffError):
+                return ()
+        case Upload(to=to):
+            return (to,)
+        case replacement:
+            return (replacement.path,)

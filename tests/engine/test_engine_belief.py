@@ -1,0 +1,57 @@
+"""What all restarts together make of a run's verdict, and of where its hypothesis stands."""
+
+import json
+from typing import Any
+
+from engine_stage import Stage
+
+
+def ran(stage: Stage, *playbooks: str) -> list[dict[str, Any]]:
+    """Runs them as one campaign; their runs with the verdicts, in order."""
+    done = stage.run("run", *playbooks, "-y", "--json")
+    assert done.code == 0, done.err
+    runs: list[dict[str, Any]] = json.loads(done.out)["runs"]
+    return runs
+
+
+def standing(stage: Stage, slug: str) -> str:
+    (row,) = stage.rows("SELECT standing FROM hypothesis WHERE slug = ?", slug)
+    return str(row["standing"])
+
+
+def test_removed_returned_and_removed_again_confirms_by_counts(stage: Stage) -> None:
+    _, first, _, again = ran(stage, "baseline", "fix", "baseline", "fix")
+    assert (first["verdict"]["word"], first["verdict"]["qualifier"]) == ("inconclusive", "leading")
+    assert "in which the failure returns" in first["verdict"]["still_needed"]
+    assert again["verdict"]["word"] == "supported"
+    assert again["verdict"]["numbers"]["alone"] >= 0.99
+    assert (again["verdict"]["numbers"]["clean"], again["verdict"]["numbers"]["returned"]) == (2, 1)
+    assert standing(stage, "rule") == "confirmed"
+    assert standing(stage, "mode") == "open"
+    removed = stage.rows(
+        "SELECT run.playbook, hypothesis FROM removal JOIN boot ON boot.id = removal.boot"
+        " JOIN run ON run.id = boot.run"
+    )
+    assert removed == [{"playbook": "fix", "hypothesis": "rule"}] * 2
+    retracted = stage.run("runs", "retract", again["id"], "--reason", "another load")
+    assert "rule: confirmed -> leading" in retracted.out, retracted.err
+    stage.check_untouched()
+
+
+def test_of_two_that_counts_would_call_leading_the_likeliest_leads(stage: Stage) -> None:
+    _, fix, mode = ran(stage, "baseline", "fix", "safe-mode")
+    assert fix["verdict"]["qualifier"] == "leading"
+    assert (mode["verdict"]["word"], mode["verdict"]["qualifier"]) == ("inconclusive", "")
+    assert any("that mode is part of the cause" in one for one in mode["verdict"]["reasons"])
+    assert "more restarts alternately" in mode["verdict"]["still_needed"]
+
+
+def test_thresholds_of_the_campaign_are_used_and_the_operator_has_the_last_word(
+    stage: Stage,
+) -> None:
+    stage.edit("campaign.yaml", "cost:", "statistics: {decided: 97%}\ncost:")
+    ran(stage, "baseline", "fix")
+    assert standing(stage, "rule") == "open"
+    stage.run("hypothesis", "set", "rule", "refuted", "--reason", "seen elsewhere")
+    ran(stage, "fix")
+    assert standing(stage, "rule") == "refuted"
