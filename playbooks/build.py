@@ -31,6 +31,7 @@ from playbooks.playbook import (
     Wait,
 )
 from playbooks.problems import shown
+from playbooks.schedule import Schedule
 from playbooks.system import (
     CommandProbe,
     CommandSpec,
@@ -71,6 +72,7 @@ def system(
             name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
             for name, one in shape.reproducers.items()
         },
+        versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
@@ -214,6 +216,9 @@ def playbook(shape: schema.PlaybookFile, document: Document, filling: Filling) -
         if_false=shape.predicts.if_false,
         vars=dict(filling.values),
         arms=tuple(shape.arms or ()),
+        schedule=Schedule(shape.schedule or Schedule.ALTERNATE),
+        blocks=shape.blocks,
+        seed=shape.seed,
         verdict=_verdict(shape.verdict),
         text=document.text,
         sha256=document.sha256,

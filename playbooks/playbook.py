@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from hypotheses.verdict import Expect
+from playbooks.schedule import Schedule, order
 
 
 class Kind(StrEnum):
@@ -168,6 +169,9 @@ class MismatchRule:
 class Playbook:
     """`hypotheses` are slugs; `arms` is empty for a playbook of one configuration.
 
+    Its arms, or its one configuration, are brought up in `blocks` blocks by `schedule`; `seed`
+    draws a randomised order (None: not drawn yet).
+
     `text` is the YAML as read and `sha256` its hash: what was run can be looked up later.
     """
 
@@ -181,6 +185,14 @@ class Playbook:
     if_false: str = ""
     vars: Mapping[str, str] = field(default_factory=dict)
     arms: tuple[str, ...] = ()
+    schedule: Schedule = Schedule.ALTERNATE
+    blocks: int = 1
+    seed: int | None = None
     verdict: RateRule | MismatchRule | None = None
     text: str = ""
     sha256: str = ""
+
+    @property
+    def order(self) -> tuple[tuple[str, ...], ...]:
+        """The arms of each block, in order; "" where it has none."""
+        return tuple(order(self.arms or ("",), self.schedule, self.blocks, self.seed))

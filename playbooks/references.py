@@ -28,6 +28,10 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
         _host(document, reproducer, "on", hosts)
         _well_formed(document, reproducer)
         _outcomes(document, reproducer)
+    for name, command in root.get("versions").entries.items():
+        if name not in services:
+            what = f"unknown service {shown(name)}{suggest(name, services)}"
+            document.report(command.key, what)
     _groups(document, root.get("restart_groups"), services)
     _ports(document, root.get("services"), hosts)
     for name, secret in root.get("secrets").entries.items():

@@ -244,6 +244,9 @@ class CampaignFile(Shape):
         "groups", "Services that are only ever restarted together, in the order of their start.", []
     )
     reproducers: dict[Name, ReproducerShape] = entry("reproducers", "What provokes it.", {})
+    versions: dict[Name, Words] = entry(
+        "commands", "What prints a service's version, on its host; a condition of each run.", {}
+    )
     cost: CostShape = entry("cost", "What time costs.", CostShape())
     protected: bool = entry("true or false", "Whether a run must be confirmed by name.", False)
     secrets: dict[Variable, SecretShape] = entry(
@@ -435,6 +438,11 @@ class PlaybookFile(Shape):
     arms: list[Name] | None = entry(
         "arms", "Two or more configurations to compare.", None, min_length=2
     )
+    schedule: Literal["alternate", "abba", "randomised"] | None = entry(
+        "word", "How the arms follow each other in a block: alternate unless said.", None
+    )
+    blocks: int = entry("number", "How often that is gone through.", 1, ge=1, le=100)
+    seed: int | None = entry("number", "What draws a randomised order; else drawn.", None, ge=0)
     steps: list[AnyStep] = entry("steps", "What is done, in order.", min_length=1)
     verdict: VerdictShape | None = entry("rule", "How the run is judged.", None)
 

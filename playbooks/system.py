@@ -205,7 +205,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class System:
-    """All that campaign.yaml says. Relative paths in it are already absolute here."""
+    """All that campaign.yaml says. Relative paths in it are already absolute here.
+
+    `versions` are the commands that print a service's version, by service.
+    """
 
     campaign: str
     symptom: str
@@ -214,6 +217,7 @@ class System:
     services: Mapping[str, Service]
     restart_groups: tuple[tuple[str, ...], ...] = ()
     reproducers: Mapping[str, Reproducer] = field(default_factory=dict)
+    versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cost: Cost = field(default_factory=Cost)
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from campaign.engine import cycle, evidence, measure, proof, survival, transition
+from campaign.engine import cycle, evidence, measure, proof, survival, transition, versions
 from campaign.engine.booking import Books
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.judge import ARM, BootEvidence
@@ -39,6 +39,7 @@ class BootWalk:
         self._cursors: dict[str, Cursor] = {}
         self._since: float | None = None
         self._proof = Proof(())
+        self._versions: Mapping[str, str] = {}
 
     def enter(self, previous: Boot | None) -> None:
         """The transition: undo `previous` (None: the base), make this boot, restart, prove.
@@ -62,6 +63,7 @@ class BootWalk:
             self._perform(step, Seen())
         self._restart()
         self._proof = self._prove("start")
+        self._versions = versions.read(self._session)
 
     def measure(self) -> BootEvidence:
         """Performs the measures and reads the proof again.
@@ -188,14 +190,14 @@ class BootWalk:
         )
 
     def _conditions(self) -> Mapping[str, str]:
-        """The environment of each service, as keyed hashes, but for what this boot sets."""
+        """Versions, and the services' environment as keyed hashes, but for what this boot sets."""
         own = set(transition.toggles(self.boot))
         found = {
             f"env.{one.service}.{name}": f"hash {digest}"
             for one in self._proof.services
             for name, digest in one.digests.items()
         }
-        return {**found, **{name: ARM for name in own if name.startswith("env.")}}
+        return {**found, **self._versions, **{name: ARM for name in own if name.startswith("env.")}}
 
     def _restart(self) -> None:
         self._cursors = self._log_ends(_logs_read(self.boot) - {*self.boot.services})

@@ -1,8 +1,9 @@
 """What a run allows one to say: the ledger's observations through the rules of `hypotheses`."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from campaign.engine.events import VerdictGiven
 from campaign.engine.measure import Seen
@@ -64,7 +65,7 @@ def _verdict(
         if isinstance(playbook.verdict, MismatchRule):
             return _by_mismatch(ledger, playbook.verdict, boots)
         assert isinstance(playbook.verdict, RateRule)
-        return _by_rate(ledger, run, playbook.verdict, boots)
+        return _by_rate(ledger, run, playbook.verdict, boots, session.accepted)
 
 
 def _by_mismatch(ledger: Ledger, rule: MismatchRule, boots: Sequence[BootEvidence]) -> Verdict:
@@ -87,7 +88,13 @@ def _comparison(boots: Sequence[BootEvidence]) -> Comparison:
     return next(found, Comparison(coverage_known=False))
 
 
-def _by_rate(ledger: Ledger, run: str, rule: RateRule, boots: Sequence[BootEvidence]) -> Verdict:
+def _by_rate(
+    ledger: Ledger,
+    run: str,
+    rule: RateRule,
+    boots: Sequence[BootEvidence],
+    patterns: Sequence[str],
+) -> Verdict:
     own = ledger.observations_of(run=run)
     treatment = tuple(one for one in own if one.arm != rule.against)
     if any(one.arm == rule.against for one in own):
@@ -97,10 +104,17 @@ def _by_rate(ledger: Ledger, run: str, rule: RateRule, boots: Sequence[BootEvide
     else:
         control = ledger.observations_of(playbook=rule.against)
     treatment, control = _beyond_the_arms(treatment, control)
-    control = _comparable(treatment, control)
+    accepted = _accepted(patterns, (*treatment, *control))
+    control = _comparable(treatment, control, accepted)
     verdict = judge_rate(
-        treatment, control, expect=rule.expect, effect=_effect(boots), against=rule.against
+        treatment,
+        control,
+        expect=rule.expect,
+        effect=_effect(boots),
+        against=rule.against,
+        accepted=accepted,
     )
+    verdict = replace(verdict, reasons=(*verdict.reasons, *_differ(treatment, control, accepted)))
     return replace(verdict, numbers={**verdict.numbers, "expect": rule.expect.value})
 
 
@@ -115,17 +129,44 @@ def _beyond_the_arms(
         if value == ARM
     }
 
-    def without(side: Iterable[Observation]) -> tuple[Observation, ...]:
-        return tuple(
-            replace(one, conditions={k: v for k, v in one.conditions.items() if k not in own})
-            for one in side
-        )
+    return _without(treatment, own), _without(control, own)
 
-    return without(treatment), without(control)
+
+def _without(side: Iterable[Observation], names: Collection[str]) -> tuple[Observation, ...]:
+    return tuple(
+        replace(one, conditions={k: v for k, v in one.conditions.items() if k not in names})
+        for one in side
+    )
+
+
+def _accepted(patterns: Sequence[str], both: Iterable[Observation]) -> frozenset[str]:
+    """The conditions that an operator's patterns name."""
+    names = {name for one in both for name in one.conditions}
+    return frozenset(
+        name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)
+    )
+
+
+def _differ(
+    treatment: Sequence[Observation], control: Sequence[Observation], accepted: Collection[str]
+) -> Iterator[str]:
+    """What differs, and was accepted, each once."""
+    found = {
+        one: None
+        for left in treatment
+        for right in control
+        for one in differences(
+            {name: value for name, value in left.conditions.items() if name in accepted},
+            {name: value for name, value in right.conditions.items() if name in accepted},
+        )
+    }
+    yield from (f"accepted difference: {one}" for one in found)
 
 
 def _comparable(
-    treatment: Sequence[Observation], control: Sequence[Observation]
+    treatment: Sequence[Observation],
+    control: Sequence[Observation],
+    accepted: Collection[str] = (),
 ) -> tuple[Observation, ...]:
     """The controls under the treatment's conditions; where there are none, the newest one,
 
@@ -133,8 +174,10 @@ def _comparable(
     """
     same = tuple(
         one
-        for one in control
-        if not any(differences(own.conditions, one.conditions) for own in treatment)
+        for one, kept in zip(control, _without(control, accepted), strict=True)
+        if not any(
+            differences(own.conditions, kept.conditions) for own in _without(treatment, accepted)
+        )
     )
     return same or tuple(control[-1:])
 

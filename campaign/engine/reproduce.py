@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -218,23 +218,29 @@ class _Reproduction:
         )
 
     def _conditions(self) -> dict[str, str]:
-        """What a comparison with another observation must find equal."""
-        used = {
-            name: value
-            for name, value in self._variables.items()
-            if any(f"{{{{ {name} }}}}" in word for word in self._templates())
-        }
         return {
-            "reproducer": self._reproducer.name,
-            "host": self._reproducer.on,
-            "timeout": f"{self._timeout:g} s",
-            "command": " ".join(self._reproducer.command),
-            **used,
+            **conditions(self._reproducer, self._variables, self._timeout),
             **self._place.conditions,
         }
 
-    def _templates(self) -> tuple[str, ...]:
-        return (*self._reproducer.command, *self._reproducer.env.values())
+
+def conditions(
+    reproducer: Reproducer, variables: Mapping[str, str], timeout_s: float
+) -> dict[str, str]:
+    """What another observation must have alike of its reproducer, to be compared with."""
+    templates = (*reproducer.command, *reproducer.env.values())
+    used = {
+        name: value
+        for name, value in variables.items()
+        if any(f"{{{{ {name} }}}}" in word for word in templates)
+    }
+    return {
+        "reproducer": reproducer.name,
+        "host": reproducer.on,
+        "timeout": f"{timeout_s:g} s",
+        "command": " ".join(reproducer.command),
+        **used,
+    }
 
 
 def _why_it_ended(ended: Exit | None) -> str:

@@ -106,7 +106,10 @@ class Hosts:
 
 @dataclass(frozen=True)
 class Session:
-    """One invocation of the engine. `clock` gives seconds since the epoch."""
+    """One invocation of the engine. `clock` gives seconds since the epoch.
+
+    `accepted` names the conditions that may differ in a comparison; `*` stands for anything.
+    """
 
     workspace: Workspace
     system: System
@@ -118,4 +121,5 @@ class Session:
     hash_key: bytes
     batch: str
     command: str
+    accepted: tuple[str, ...] = ()
     clock: Callable[[], float] = time.time

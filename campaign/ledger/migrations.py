@@ -22,6 +22,12 @@ def views(db: Database) -> None:
     _execute(db, "002_views.sql")
 
 
+@MIGRATIONS()
+def terms(db: Database) -> None:
+    """What is fixed about a run before it begins."""
+    _execute(db, "004_terms.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     database.execute("BEGIN IMMEDIATE")

@@ -1,7 +1,9 @@
 """check and plan: what the files say, and what a run of them would do."""
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from campaign.engine.preflight import refuse_newer_files, refuse_outstanding
 from campaign.engine.session import Hosts
@@ -17,16 +19,24 @@ from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.plan import Boot, Plan, PlanError, make
 from playbooks.playbook import Command, Playbook, RateRule, Reproduce, Step
+from playbooks.schedule import Schedule
 from playbooks.system import Service, System
 from playbooks.templates import render
+
+SEEDS = 1_000_000
+"""Seeds are drawn below this: as good as any, and short enough to be typed."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be planned or run: playbooks by name or path, and variables by name."""
+    """What is to be planned or run: playbooks by name or path, and variables by name.
+
+    `accepted` names the conditions that may differ in a comparison.
+    """
 
     playbooks: tuple[str, ...]
     variables: Mapping[str, str]
+    accepted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,7 @@ def _planned(
         except HostError as error:
             raise PlanError(f"service {service.name}: {error}") from error
 
+    playbooks = tuple(map(_seeded, playbooks))
     with _History.open(workspace, playbooks) as history:
         try:
             made = make(system, playbooks, read, history, facts)
@@ -110,7 +121,14 @@ def _planned(
             raise CampaignError(Exit.USAGE, str(error)) from error
         refuse_newer_files(made, system, hosts)
         shows = tuple(_can_show(system, made, history))
-    return Planned(system, tuple(playbooks), made, shows, tuple(_without_undo(made)))
+    return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
+
+
+def _seeded(playbook: Playbook) -> Playbook:
+    """The playbook with its order drawn, where that is random and has no seed."""
+    if playbook.schedule is not Schedule.RANDOMISED or playbook.seed is not None:
+        return playbook
+    return replace(playbook, seed=secrets.randbelow(SEEDS))
 
 
 class _History:
@@ -162,13 +180,33 @@ class _History:
 
 
 def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
-    for boot in plan.measured:
-        rule = boot.playbook.verdict if boot.playbook else None
-        planned = _trials(system, boot)
-        if not isinstance(rule, RateRule) or planned is None:
+    for _, group in groupby(plan.measured, key=lambda boot: boot.run):
+        boots = tuple(group)
+        playbook = boots[0].playbook
+        rule = playbook.verdict if playbook else None
+        if playbook is None or not isinstance(rule, RateRule):
             continue
-        control = history.counts(rule.against)
-        yield f"{boot.title}: {_sentence(planned, control, rule)}"
+        if rule.against in playbook.arms:
+            yield f"{playbook.name}: {_own_control(system, boots, rule.against)}"
+            continue
+        for boot in boots:
+            planned = _trials(system, boot)
+            if planned is not None:
+                yield f"{boot.title}: {_sentence(planned, history.counts(rule.against), rule)}"
+
+
+def _own_control(system: System, boots: Sequence[Boot], against: str) -> str:
+    """What a comparison of a run's own arms rests on."""
+    sides = [
+        (f"{against}", [boot for boot in boots if boot.arm == against]),
+        ("the other arms", [boot for boot in boots if boot.arm != against]),
+    ]
+    said = []
+    for name, side in sides:
+        trials = sum(_trials(system, boot) or 0 for boot in side)
+        restarts = sum(1 for boot in side if boot.services)
+        said.append(f"{trials} trials of {name} in {restarts} restart{'s' * (restarts != 1)}")
+    return " against ".join(reversed(said))
 
 
 def _sentence(planned: int, control: Counts, rule: RateRule) -> str:
