@@ -24,6 +24,7 @@ COMMANDS = {
     "check": ("files", "Check campaign.yaml and playbooks; run nothing."),
     "plan": ("run", "Show what a run would do, and change nothing."),
     "run": ("run", "Run playbooks as one campaign, and put everything back."),
+    "import-run": ("import_run", "Record a past result, marked as imported."),
     "recover": ("run", "Put back what an interrupted run left."),
     "status": ("status", "Show where the campaign stands."),
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
@@ -44,7 +45,7 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         module = import_module(f"campaign.cli.{COMMANDS[name][0]}")
-        command: click.Command = getattr(module, name)
+        command: click.Command = getattr(module, name.replace("-", "_"))
         return command
 
     def resolve_command(
