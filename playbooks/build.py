@@ -27,6 +27,7 @@ from playbooks.playbook import (
     Reproduce,
     Restart,
     Step,
+    StopWhen,
     Upload,
     Wait,
 )
@@ -296,7 +297,13 @@ def _env(shape: schema.EnvShape, fill: Callable[[str], str]) -> tuple[Env, str]:
 
 def _reproduce(shape: schema.ReproduceShape, own: Node, filling: Filling) -> tuple[Reproduce, str]:
     values = {name: filling.given.get(name, node.text) for name, node in own.entries.items()}
-    return Reproduce(shape.use, values, shape.timeout), f"reproduce {shape.use}"
+    return Reproduce(shape.use, values, shape.timeout, _stop(shape.stop)), f"reproduce {shape.use}"
+
+
+def _stop(shape: schema.StopShape) -> StopWhen:
+    if shape.failures is not None:
+        return StopWhen("failures", shape.failures)
+    return StopWhen(shape.rule)
 
 
 def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:

@@ -31,6 +31,7 @@ def check_order(document: Document, playbooks: Collection[str]) -> None:
         _kind(document, root.get("kind"), steps)
         _measures(document, root.get("verdict"), steps)
     _against(document, root, [arm.text for arm in arms], playbooks)
+    _sequential(document, root, steps, [arm.text for arm in arms])
 
 
 def _action(step: Node) -> str:
@@ -78,6 +79,17 @@ def _schedule(document: Document, root: Node) -> None:
         document.report(schedule.key, "a schedule needs arms: there is nothing to put in order")
     if seed and schedule.text != "randomised":
         document.report(seed.key, "only 'schedule: randomised' draws an order: leave the seed out")
+
+
+def _sequential(document: Document, root: Node, steps: tuple[Node, ...], arms: list[str]) -> None:
+    """The e-process pairs with trials that are there before the run."""
+    if root.get("verdict", "against").text not in arms:
+        return
+    for step in steps:
+        stop = step.get("reproduce", "stop")
+        if "sequential" in (stop.text, stop.get("rule").text):
+            what = "stop: sequential pairs with trials of an earlier run, not with an arm"
+            document.report(stop.key, f"{what}: set it against baseline, or leave it out")
 
 
 def _blocks(document: Document, root: Node, steps: tuple[Node, ...], arms: list[str]) -> None:

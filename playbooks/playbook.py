@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from hypotheses.sequential import Rule
 from hypotheses.verdict import Expect
 from playbooks.schedule import Schedule, order
 
@@ -71,10 +72,22 @@ class Restart:
 
 
 @dataclass(frozen=True)
+class StopWhen:
+    """When a reproduction stops: after all its trials, after `failures`, or by the e-process."""
+
+    kind: Literal["fixed", "failures", "sequential"] = "fixed"
+    failures: int = 0
+
+
+@dataclass(frozen=True)
 class Reproduce:
+    """`stop` is what the playbook says; `rule` is what the plan makes of it, None for "fixed"."""
+
     use: str
     vars: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float | None = None
+    stop: StopWhen = StopWhen()
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True)

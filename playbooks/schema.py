@@ -305,10 +305,21 @@ class RestartShape(Shape):
     services: list[Name] = entry("services", "What to restart, with its groups.", min_length=1)
 
 
+_StopWord = Literal["fixed", "sequential"]
+
+
+class StopShape(Shape):
+    rule: _StopWord = entry("word", "fixed: all trials; sequential: by the e-process.", "fixed")
+    failures: int | None = entry("number", "Stop once so many have failed.", None, ge=1)
+
+
 class ReproduceShape(Shape):
     use: Name = entry("reproducer", "The reproducer, by its name in campaign.yaml.")
     vars: dict[Variable, Scalar] = entry("variables", "Variables for this step alone.", {})
     timeout: Timeout | None = entry("duration", "Replaces the reproducer's timeout.", None)
+    stop: Annotated[StopShape, *short_for("rule", _StopWord)] = entry(
+        "rule", "When to stop: fixed, sequential, or {failures: 1}.", StopShape()
+    )
 
 
 class CollectShape(Shape):

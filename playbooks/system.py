@@ -1,5 +1,6 @@
 """The system under test as campaign.yaml describes it: checked and frozen."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -172,6 +173,13 @@ class ParseSpec:
     passed: frozenset[str] = frozenset()
     censored: frozenset[str] = frozenset()
     options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def streams(self) -> bool:
+        """Whether each trial is told as it ends, and not all of them in one total."""
+        if self.format == "regex":
+            return "outcome" in re.compile(self.options["match"]).groupindex
+        return self.format == "jsonl"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from campaign.redact import Redactor
 from playbooks.diff import unified
 from playbooks.edits import FileEdit
 from playbooks.plan import Boot, BootForecast
-from playbooks.playbook import Playbook, Step
+from playbooks.playbook import Playbook, Reproduce, Step
 
 
 def as_text(planned: Planned, *, diffs: bool) -> str:
@@ -93,7 +93,9 @@ def _about(boot: Boot) -> str:
 
 
 def _step(step: Step) -> str:
-    return f"{type(step.action).__name__.lower()}: {step.name}"
+    rule = step.action.rule if isinstance(step.action, Reproduce) else None
+    until = f"  ({rule})" if rule else ""
+    return f"{type(step.action).__name__.lower()}: {step.name}{until}"
 
 
 def _size(edit: FileEdit) -> str:

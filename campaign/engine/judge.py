@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from campaign.engine.events import VerdictGiven
 from campaign.engine.measure import Seen
 from campaign.engine.session import Session
+from campaign.engine.stopping import cautioned
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
@@ -114,6 +115,7 @@ def _by_rate(
         against=rule.against,
         accepted=accepted,
     )
+    verdict = cautioned(verdict, [end for boot in boots for end in boot.seen.ends])
     verdict = replace(verdict, reasons=(*verdict.reasons, *_differ(treatment, control, accepted)))
     return replace(verdict, numbers={**verdict.numbers, "expect": rule.expect.value})
 

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from campaign.engine.preflight import refuse_newer_files, refuse_outstanding
 from campaign.engine.session import Hosts
+from campaign.engine.stopping import with_rules
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
@@ -117,6 +118,7 @@ def _planned(
     with _History.open(workspace, playbooks) as history:
         try:
             made = make(system, playbooks, read, history, facts)
+            made = with_rules(made, system, history.ledger)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
         refuse_newer_files(made, system, hosts)
@@ -135,7 +137,7 @@ class _History:
     """What this ledger's past cycles and runs took; knows nothing where there is no ledger."""
 
     def __init__(self, ledger: Ledger | None, playbooks: Sequence[Playbook]) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         self._uses = {
             one.name: [s.action.use for s in one.steps if isinstance(s.action, Reproduce)]
             for one in playbooks
@@ -150,21 +152,21 @@ class _History:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._ledger is not None:
-            self._ledger.close()
+        if self.ledger is not None:
+            self.ledger.close()
 
     def mean_downtime(self, services: Sequence[str]) -> float | None:
-        return self._ledger.mean_downtime(services) if self._ledger else None
+        return self.ledger.mean_downtime(services) if self.ledger else None
 
     def mean_seconds(self, playbook: str) -> float | None:
         """Of the playbook's own past reproductions, else of any playbook's with the same one."""
         uses = self._uses.get(playbook, [])
         if not uses:
             return 0.0
-        if self._ledger is None:
+        if self.ledger is None:
             return None
         found = [
-            self._ledger.mean_seconds(playbook, use) or self._ledger.mean_seconds(None, use)
+            self.ledger.mean_seconds(playbook, use) or self.ledger.mean_seconds(None, use)
             for use in uses
         ]
         known = [seconds for seconds in found if seconds is not None]
@@ -172,11 +174,11 @@ class _History:
 
     def counts(self, against: str) -> Counts:
         """The counts so far of what a playbook is compared with."""
-        if self._ledger is None:
+        if self.ledger is None:
             return Counts()
         if against == "baseline":
-            return pooled(self._ledger.observations_of(kind="baseline"))
-        return pooled(self._ledger.observations_of(playbook=against))
+            return pooled(self.ledger.observations_of(kind="baseline"))
+        return pooled(self.ledger.observations_of(playbook=against))
 
 
 def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
