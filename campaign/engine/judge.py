@@ -193,9 +193,21 @@ def _effect(boots: Sequence[BootEvidence]) -> Effect:
 
 
 def _explained(verdict: Verdict, boots: Sequence[BootEvidence]) -> Verdict:
-    """With what the proof found, where it is not that everything was effective."""
+    """With what the proof found, where it is not that everything was effective, and with drift."""
     found = tuple(reason for boot in boots for reason in boot.effect_reasons)
-    return replace(verdict, reasons=(*verdict.reasons, *dict.fromkeys(found)))
+    reasons = (*verdict.reasons, *dict.fromkeys(found), *_drifts(boots))
+    return replace(verdict, reasons=reasons)
+
+
+def _drifts(boots: Iterable[BootEvidence]) -> Iterator[str]:
+    """The restarts whose trials did not fail alike from their beginning to their end."""
+    from hypotheses.drift import by_position
+
+    for boot in boots:
+        for halves in map(by_position, boot.seen.sequences):
+            if halves.drifted:
+                within = f"a restart of {boot.arm}" if boot.arm else "the restart"
+                yield f"the rate changed within {within}: {halves}"
 
 
 def _record(id: str, run: str, slug: str | None, verdict: Verdict, at: float) -> records.Verdict:

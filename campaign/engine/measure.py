@@ -26,7 +26,8 @@ class Seen:
     """What a boot's measures have found so far.
 
     `arrivals` says when each of `trials` came, `crashed` which services' deaths were counted,
-    `ends` how rules for an early stop ended reproductions.
+    `ends` how rules for an early stop ended reproductions; `sequences` has the trials of each
+    reproduction whose order is known.
     """
 
     trials: list[Trial] = field(default_factory=list)
@@ -36,6 +37,7 @@ class Seen:
     table: TwoByTwo | None = None
     observations: list[str] = field(default_factory=list)
     ends: list[RuleEnd] = field(default_factory=list)
+    sequences: list[tuple[Trial, ...]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -177,6 +177,9 @@ class _Reproduction:
     def _close(self) -> None:
         self._flush()
         self._artifact.close()
+        if self._reproducer.parse.streams:
+            start = len(self._seen.trials) - self._stored
+            self._seen.sequences.append(tuple(self._seen.trials[start:]))
         if self._watch.end is not None:
             self._seen.ends.append(self._watch.end)
         self._session.recorder.update(
