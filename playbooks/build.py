@@ -27,10 +27,12 @@ from playbooks.playbook import (
     Reproduce,
     Restart,
     Step,
+    StopWhen,
     Upload,
     Wait,
 )
 from playbooks.problems import shown
+from playbooks.schedule import Schedule
 from playbooks.system import (
     CommandProbe,
     CommandSpec,
@@ -71,6 +73,7 @@ def system(
             name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
             for name, one in shape.reproducers.items()
         },
+        versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
@@ -215,6 +218,9 @@ def playbook(shape: schema.PlaybookFile, document: Document, filling: Filling) -
         if_false=shape.predicts.if_false,
         vars=dict(filling.values),
         arms=tuple(shape.arms or ()),
+        schedule=Schedule(shape.schedule or Schedule.ALTERNATE),
+        blocks=shape.blocks,
+        seed=shape.seed,
         verdict=_verdict(shape.verdict),
         text=document.text,
         sha256=document.sha256,
@@ -292,7 +298,13 @@ def _env(shape: schema.EnvShape, fill: Callable[[str], str]) -> tuple[Env, str]:
 
 def _reproduce(shape: schema.ReproduceShape, own: Node, filling: Filling) -> tuple[Reproduce, str]:
     values = {name: filling.given.get(name, node.text) for name, node in own.entries.items()}
-    return Reproduce(shape.use, values, shape.timeout), f"reproduce {shape.use}"
+    return Reproduce(shape.use, values, shape.timeout, _stop(shape.stop)), f"reproduce {shape.use}"
+
+
+def _stop(shape: schema.StopShape) -> StopWhen:
+    if shape.failures is not None:
+        return StopWhen("failures", shape.failures)
+    return StopWhen(shape.rule)
 
 
 def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:

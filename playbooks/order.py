@@ -23,12 +23,15 @@ def check_order(document: Document, playbooks: Collection[str]) -> None:
     root = document.root
     steps, arms = root.get("steps").items, root.get("arms").texts()
     _arms(document, steps, arms)
+    _schedule(document, root)
     # A step that is not understood may be the very restart or measure that seems to be missing.
     if steps and all(_action(step) for step in steps):
         _restarts(document, steps, [arm.text for arm in arms])
+        _blocks(document, root, steps, [arm.text for arm in arms])
         _kind(document, root.get("kind"), steps)
         _measures(document, root.get("verdict"), steps)
     _against(document, root, [arm.text for arm in arms], playbooks)
+    _sequential(document, root, steps, [arm.text for arm in arms])
 
 
 def _action(step: Node) -> str:
@@ -68,6 +71,36 @@ def _restarts(document: Document, steps: tuple[Node, ...], arms: list[str]) -> N
                 inside = f" in arm {shown(arm)}" if arm else ""
                 what = f"a change after the last restart{inside}: move it before that restart"
                 _report(document, steps[at], what)
+
+
+def _schedule(document: Document, root: Node) -> None:
+    schedule, seed = root.get("schedule"), root.get("seed")
+    if schedule and not root.get("arms"):
+        document.report(schedule.key, "a schedule needs arms: there is nothing to put in order")
+    if seed and schedule.text != "randomised":
+        document.report(seed.key, "only 'schedule: randomised' draws an order: leave the seed out")
+
+
+def _sequential(document: Document, root: Node, steps: tuple[Node, ...], arms: list[str]) -> None:
+    """The e-process pairs with trials that are there before the run."""
+    if root.get("verdict", "against").text not in arms:
+        return
+    for step in steps:
+        stop = step.get("reproduce", "stop")
+        if "sequential" in (stop.text, stop.get("rule").text):
+            what = "stop: sequential pairs with trials of an earlier run, not with an arm"
+            document.report(stop.key, f"{what}: set it against baseline, or leave it out")
+
+
+def _blocks(document: Document, root: Node, steps: tuple[Node, ...], arms: list[str]) -> None:
+    """Each block has a boot of its own for each arm."""
+    restarts = [step for step in steps if _action(step) == "restart"]
+    repeated = [root.get(key) for key in ("blocks", "schedule") if root.get(key)]
+    for arm in arms or [""]:
+        if repeated and not any(_runs_in(step, arm) for step in restarts):
+            inside = f" in arm {shown(arm)}" if arm else ""
+            what = f"each block is a boot of its own: add a restart step{inside}"
+            document.report(repeated[0].key, what)
 
 
 def _report(document: Document, step: Node, what: str) -> None:

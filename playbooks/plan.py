@@ -51,8 +51,8 @@ class Boot:
     """One configuration the system is brought up in, and what is measured in it.
 
     `run` counts the plan's playbooks from 0; `playbook` None: the way back to the base.
-    `services` restart on entering, in start order; `before` are commands that run after the
-    edits and before that restart.
+    `block` counts from 1. `services` restart on entering, in start order; `before` are commands
+    that run after the edits and before that restart.
     """
 
     position: int
@@ -65,12 +65,15 @@ class Boot:
     before: tuple[Step, ...] = ()
     measures: tuple[Step, ...] = ()
     changes: tuple[Step, ...] = ()
+    block: int = 1
 
     @property
     def title(self) -> str:
         if self.playbook is None:
             return "put back"
-        return f"{self.playbook.name} [{self.arm}]" if self.playbook.arms else self.playbook.name
+        arm = f" [{self.arm}]" if self.arm else ""
+        blocks = self.playbook.blocks
+        return f"{self.playbook.name}{arm}{f' block {self.block}' if blocks > 1 else ''}"
 
     @property
     def changed(self) -> bool:
@@ -139,13 +142,20 @@ def make(
     cached = _Cache(read, facts)
     boots: list[Boot] = []
     for run, playbook in enumerate(playbooks):
-        for arm in playbook.arms or ("",):
+        for block, arm in _order(playbook):
             for section in _sections(playbook, arm):
                 boot = _boot(system, playbook, arm, section, cached)
-                boots.append(replace(boot, position=len(boots), run=run))
+                boots.append(replace(boot, position=len(boots), run=run, block=block))
     boots.append(Boot(len(boots), len(playbooks), None))
     linked = tuple(_transitions(system, boots))
     return Plan(linked, tuple(_forecast(system, boot, history) for boot in linked))
+
+
+def _order(playbook: Playbook) -> Iterator[tuple[int, str]]:
+    """Each block's number with each of its arms."""
+    for block, arms in enumerate(playbook.order, 1):
+        for arm in arms:
+            yield block, arm
 
 
 class _Cache:

@@ -6,7 +6,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from hypotheses.sequential import Rule
 from hypotheses.verdict import Expect
+from playbooks.schedule import Schedule, order
 
 
 class Kind(StrEnum):
@@ -70,10 +72,22 @@ class Restart:
 
 
 @dataclass(frozen=True)
+class StopWhen:
+    """When a reproduction stops: after all its trials, after `failures`, or by the e-process."""
+
+    kind: Literal["fixed", "failures", "sequential"] = "fixed"
+    failures: int = 0
+
+
+@dataclass(frozen=True)
 class Reproduce:
+    """`stop` is what the playbook says; `rule` is what the plan makes of it, None for "fixed"."""
+
     use: str
     vars: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float | None = None
+    stop: StopWhen = StopWhen()
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True)
@@ -168,6 +182,9 @@ class MismatchRule:
 class Playbook:
     """`hypotheses` are slugs; `arms` is empty for a playbook of one configuration.
 
+    Its arms, or its one configuration, are brought up in `blocks` blocks by `schedule`; `seed`
+    draws a randomised order (None: not drawn yet).
+
     `text` is the YAML as read and `sha256` its hash: what was run can be looked up later.
     """
 
@@ -181,6 +198,14 @@ class Playbook:
     if_false: str = ""
     vars: Mapping[str, str] = field(default_factory=dict)
     arms: tuple[str, ...] = ()
+    schedule: Schedule = Schedule.ALTERNATE
+    blocks: int = 1
+    seed: int | None = None
     verdict: RateRule | MismatchRule | None = None
     text: str = ""
     sha256: str = ""
+
+    @property
+    def order(self) -> tuple[tuple[str, ...], ...]:
+        """The arms of each block, in order; "" where it has none."""
+        return tuple(order(self.arms or ("",), self.schedule, self.blocks, self.seed))

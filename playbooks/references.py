@@ -28,6 +28,10 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
         _host(document, reproducer, "on", hosts)
         _well_formed(document, reproducer)
         _outcomes(document, reproducer)
+    for name, command in root.get("versions").entries.items():
+        if name not in services:
+            what = f"unknown service {shown(name)}{suggest(name, services)}"
+            document.report(command.key, what)
     _groups(document, root.get("restart_groups"), services)
     _ports(document, root.get("services"), hosts)
     for name, secret in root.get("secrets").entries.items():
@@ -286,12 +290,29 @@ def _reproduce(
             what = f"reproducer {shown(use.text)} has no variable {shown(name)}"
             document.report(own[name].key, f"{what}{suggest(name, needed)}")
     _trials(document, use, reproducer, given)
+    _stop(document, node, reproducer)
 
 
 def reproducer_names(reproducer: Reproducer) -> tuple[str, ...]:
     """The variables that the templates of a reproducer name, each once."""
     texts = (*reproducer.command, *reproducer.env.values(), reproducer.trials or "")
     return tuple(dict.fromkeys(name for text in texts for name in names(text)))
+
+
+def _stop(document: Document, node: Node, reproducer: Reproducer) -> None:
+    """Reports an early stop that has nothing to go by."""
+    stop = node.get("stop")
+    failures, word = stop.get("failures"), stop.text or stop.get("rule").text
+    if failures and stop.get("rule"):
+        document.report(failures.key, "stop: give a rule or failures, not both")
+    if not failures and word != "sequential":
+        return
+    if reproducer.trials is None:
+        what = f"an early stop needs 'trials' of reproducer {shown(reproducer.name)}: at most how"
+        document.report(stop.key, f"{what} many there are")
+    if not reproducer.parse.streams:
+        what = f"an early stop needs trials as they end, and reproducer {shown(reproducer.name)}"
+        document.report(stop.key, f"{what} tells totals: parse an outcome a trial")
 
 
 def _trials(

@@ -245,6 +245,9 @@ class CampaignFile(Shape):
         "groups", "Services that are only ever restarted together, in the order of their start.", []
     )
     reproducers: dict[Name, ReproducerShape] = entry("reproducers", "What provokes it.", {})
+    versions: dict[Name, Words] = entry(
+        "commands", "What prints a service's version, on its host; a condition of each run.", {}
+    )
     cost: CostShape = entry("cost", "What time costs.", CostShape())
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
@@ -306,10 +309,21 @@ class RestartShape(Shape):
     services: list[Name] = entry("services", "What to restart, with its groups.", min_length=1)
 
 
+_StopWord = Literal["fixed", "sequential"]
+
+
+class StopShape(Shape):
+    rule: _StopWord = entry("word", "fixed: all trials; sequential: by the e-process.", "fixed")
+    failures: int | None = entry("number", "Stop once so many have failed.", None, ge=1)
+
+
 class ReproduceShape(Shape):
     use: Name = entry("reproducer", "The reproducer, by its name in campaign.yaml.")
     vars: dict[Variable, Scalar] = entry("variables", "Variables for this step alone.", {})
     timeout: Timeout | None = entry("duration", "Replaces the reproducer's timeout.", None)
+    stop: Annotated[StopShape, *short_for("rule", _StopWord)] = entry(
+        "rule", "When to stop: fixed, sequential, or {failures: 1}.", StopShape()
+    )
 
 
 class CollectShape(Shape):
@@ -439,6 +453,11 @@ class PlaybookFile(Shape):
     arms: list[Name] | None = entry(
         "arms", "Two or more configurations to compare.", None, min_length=2
     )
+    schedule: Literal["alternate", "abba", "randomised"] | None = entry(
+        "word", "How the arms follow each other in a block: alternate unless said.", None
+    )
+    blocks: int = entry("number", "How often that is gone through.", 1, ge=1, le=100)
+    seed: int | None = entry("number", "What draws a randomised order; else drawn.", None, ge=0)
     steps: list[AnyStep] = entry("steps", "What is done, in order.", min_length=1)
     verdict: VerdictShape | None = entry("rule", "How the run is judged.", None)
 

@@ -1,5 +1,6 @@
 """The system under test as campaign.yaml describes it: checked and frozen."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,6 +176,13 @@ class ParseSpec:
     censored: frozenset[str] = frozenset()
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def streams(self) -> bool:
+        """Whether each trial is told as it ends, and not all of them in one total."""
+        if self.format == "regex":
+            return "outcome" in re.compile(self.options["match"]).groupindex
+        return self.format == "jsonl"
+
 
 @dataclass(frozen=True)
 class Reproducer:
@@ -207,7 +215,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class System:
-    """All that campaign.yaml says. Relative paths in it are already absolute here."""
+    """All that campaign.yaml says. Relative paths in it are already absolute here.
+
+    `versions` are the commands that print a service's version, by service.
+    """
 
     campaign: str
     symptom: str
@@ -216,6 +227,7 @@ class System:
     services: Mapping[str, Service]
     restart_groups: tuple[tuple[str, ...], ...] = ()
     reproducers: Mapping[str, Reproducer] = field(default_factory=dict)
+    versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cost: Cost = field(default_factory=Cost)
     statistics: Settings = DEFAULTS
     protected: bool = False

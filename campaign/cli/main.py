@@ -27,6 +27,7 @@ COMMANDS = {
     "power": ("advise", "Show what a playbook's planned trials can and cannot show."),
     "next": ("advise", "Rank what could be run next by what it teaches per second."),
     "run": ("run", "Run playbooks as one campaign, and put everything back."),
+    "import-run": ("import_run", "Record a past result, marked as imported."),
     "recover": ("run", "Put back what an interrupted run left."),
     "status": ("status", "Show where the campaign stands."),
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
@@ -47,7 +48,7 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         module = import_module(f"campaign.cli.{COMMANDS[name][0]}")
-        command: click.Command = getattr(module, name)
+        command: click.Command = getattr(module, name.replace("-", "_"))
         return command
 
     def resolve_command(

@@ -43,13 +43,13 @@ variables = click.option(
 )
 
 
-def parsed(pairs: tuple[str, ...]) -> dict[str, str]:
-    """NAME=VALUE pairs as a mapping. Errors: click.UsageError."""
+def parsed(pairs: tuple[str, ...], option: str = "--var") -> dict[str, str]:
+    """NAME=VALUE pairs, given by `option`, as a mapping. Errors: click.UsageError."""
     found = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise click.UsageError(f"--var {pair!r} is not NAME=VALUE")
+            raise click.UsageError(f"{option} {pair!r} is not NAME=VALUE")
         found[name] = value
     return found
 

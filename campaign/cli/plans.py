@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from campaign.cli.text import columns, money, seconds, shown
+from campaign.cli.text import columns, count, money, seconds, shown
 from campaign.operations.plan import Planned
 from campaign.redact import Redactor
 from playbooks.diff import unified
 from playbooks.edits import FileEdit
 from playbooks.plan import Boot, BootForecast
-from playbooks.playbook import Step
+from playbooks.playbook import Playbook, Reproduce, Step
 
 
 def as_text(planned: Planned, *, diffs: bool) -> str:
@@ -20,6 +20,8 @@ def as_text(planned: Planned, *, diffs: bool) -> str:
 def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
     plan, system = planned.plan, planned.system
     yield f"Plan for {system.campaign}: {_boots(planned)}"
+    for playbook in {boot.run: boot.playbook for boot in plan.measured}.values():
+        yield from _order(playbook)
     for boot, forecast in zip(plan.boots, plan.forecast, strict=True):
         yield ""
         yield from _boot(planned, boot, forecast, diffs)
@@ -31,6 +33,18 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
         yield f"  {one}"
     for one in planned.without_undo:
         yield f"  NO UNDO: {one} cannot be taken back"
+
+
+def _order(playbook: Playbook | None) -> Iterator[str]:
+    """In which order a playbook's arms come, where it has several boots."""
+    if playbook is None or not (playbook.arms or playbook.blocks > 1):
+        return
+    words = [playbook.schedule.value] if playbook.arms else []
+    words.append(count(playbook.blocks, "block"))
+    if playbook.seed is not None:
+        words.append(f"seed {playbook.seed}")
+    arms = " | ".join(" ".join(block) for block in playbook.order) if playbook.arms else ""
+    yield f"  {playbook.name}: {', '.join(words)}{': ' if arms else ''}{arms}"
 
 
 def _boots(planned: Planned) -> str:
@@ -79,7 +93,9 @@ def _about(boot: Boot) -> str:
 
 
 def _step(step: Step) -> str:
-    return f"{type(step.action).__name__.lower()}: {step.name}"
+    rule = step.action.rule if isinstance(step.action, Reproduce) else None
+    until = f"  ({rule})" if rule else ""
+    return f"{type(step.action).__name__.lower()}: {step.name}{until}"
 
 
 def _size(edit: FileEdit) -> str:
@@ -138,6 +154,8 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
         "kind": boot.playbook.kind.value if boot.playbook else None,
         "hypotheses": list(boot.playbook.hypotheses) if boot.playbook else [],
         "arm": boot.arm,
+        "block": boot.block,
+        "seed": boot.playbook.seed if boot.playbook else None,
         "restarts": list(boot.services),
         "downtime_s": forecast.downtime_s,
         "measure_s": forecast.measure_s,

@@ -50,6 +50,13 @@ def _show(planned: Planned, diff: bool, as_json: bool) -> None:
 @options.variables
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; for campaigns that are not protected.")
 @click.option("--yes-i-mean", metavar="NAME", help="Do not ask; the protected campaign's name.")
+@click.option(
+    "--accept-difference",
+    "accepted",
+    multiple=True,
+    metavar="NAME",
+    help="Compare although this condition differs; kept with the run; may be repeated.",
+)
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
 @click.option(
@@ -63,6 +70,7 @@ def run(
     variables: tuple[str, ...],
     yes: bool,
     yes_i_mean: str | None,
+    accepted: tuple[str, ...],
     dry_run: bool,
     diff: bool,
     expect: str | None,
@@ -73,7 +81,7 @@ def run(
     The plan is shown first. Ctrl-C stops and puts back.
     """
     workspace = options.workspace(context)
-    request = Request(playbooks, options.parsed(variables))
+    request = Request(playbooks, options.parsed(variables), accepted)
     if dry_run:
         _show(planning.plan(workspace, request), diff, as_json)
         return Exit.COMPLETED

@@ -9,6 +9,7 @@ import click
 
 from campaign.cli import options
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
+from campaign.ledger import records
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
 from hypotheses.rates import rate_text
@@ -54,7 +55,7 @@ def _row(one: Listed) -> tuple[str, ...]:
     return (
         run.id,
         when(run.started_at),
-        "retracted" if run.retracted else status,
+        "retracted" if run.retracted else "imported" if one.terms.imported_by else status,
         rate_text(one.counts) if one.counts.n else "-",
         _verdict(one),
         seconds(one.costs.downtime_s),
@@ -95,6 +96,7 @@ def _shown(found: Shown, diff: bool) -> Iterator[str]:
         ("ended", when(run.ended_at)),
         ("command", run.command),
         ("variables", _variables(run.variables)),
+        *_terms(found.listed.terms),
         ("error", run.error or ""),
         ("retracted", run.retracted or ""),
         ("cost", spent(found.listed.costs, found.listed.currency)),
@@ -114,6 +116,20 @@ def _shown(found: Shown, diff: bool) -> Iterator[str]:
         yield "kept (campaign runs log RUN [NAME]):"
         yield columns([(one.name, count(one.bytes, "byte"), one.path) for one in found.artifacts],
                       indent="  ", right=(1,))  # fmt: skip
+
+
+def _terms(terms: records.RunTerms) -> Iterator[tuple[str, str]]:
+    """What was fixed before the run, as far as there was a choice."""
+    if terms.schedule or terms.blocks > 1:
+        words = [terms.schedule] if terms.schedule else []
+        words.append(count(terms.blocks, "block"))
+        if terms.seed is not None:
+            words.append(f"seed {terms.seed}")
+        yield "order", ", ".join(words)
+    if terms.accepted:
+        yield "accepted", f"may differ: {', '.join(terms.accepted.splitlines())}"
+    if terms.imported_by:
+        yield "imported", f"by {terms.imported_by}"
 
 
 def _variables(stored: str) -> str:

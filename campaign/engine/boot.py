@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from campaign.engine import cycle, evidence, measure, proof, survival, transition
+from campaign.engine import cycle, evidence, measure, proof, survival, transition, versions
 from campaign.engine.booking import Books
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.judge import BootEvidence
@@ -41,6 +41,7 @@ class BootWalk:
         self._since: float | None = None
         self._proof = Proof(())
         self._beside: Mapping[str, Mapping[str, str]] = {}
+        self._versions: Mapping[str, str] = {}
 
     def enter(self, previous: Boot | None) -> None:
         """The transition: undo `previous` (None: the base), make this boot, restart, prove.
@@ -57,6 +58,7 @@ class BootWalk:
         session, proven = self._session, {one.service for one in self._proof.services}
         others = [one for one in session.system.services.values() if one.name not in proven]
         self._beside = proof.environments(others, session.hosts, session.hash_key)
+        self._versions = versions.read(self._session)
 
     def measure(self) -> BootEvidence:
         """Performs the measures and reads the proof again.
@@ -196,7 +198,7 @@ class BootWalk:
         )
 
     def _conditions(self) -> Mapping[str, str]:
-        """The environment of each service, as keyed hashes, but for what this boot sets."""
+        """Versions, and the services' environment as keyed hashes, but for what this boot sets."""
         own = set(transition.toggles(self.boot))
         digests = {**self._beside, **{one.service: one.digests for one in self._proof.services}}
         found = {
@@ -205,7 +207,7 @@ class BootWalk:
             for name, digest in values.items()
             if not proof.is_session(name)
         }
-        return {**found, **{name: ARM for name in own if name.startswith("env.")}}
+        return {**found, **self._versions, **{name: ARM for name in own if name.startswith("env.")}}
 
     def _restart(self) -> None:
         self._cursors = self._log_ends(_logs_read(self.boot) - {*self.boot.services})

@@ -1,13 +1,15 @@
 """What a run allows one to say: the ledger's observations through the rules of `hypotheses`."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from campaign.engine.belief import weigh
 from campaign.engine.events import VerdictGiven
 from campaign.engine.measure import Seen
 from campaign.engine.session import Session
+from campaign.engine.stopping import cautioned
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
 from campaign.ledger.records import ARM
@@ -79,7 +81,7 @@ def _verdict(
         if isinstance(playbook.verdict, MismatchRule):
             return _by_mismatch(ledger, playbook.verdict, boots)
         assert isinstance(playbook.verdict, RateRule)
-        return _by_rate(ledger, run, playbook.verdict, boots)
+        return _by_rate(ledger, run, playbook.verdict, boots, session.accepted)
 
 
 def _by_mismatch(ledger: Ledger, rule: MismatchRule, boots: Sequence[BootEvidence]) -> Verdict:
@@ -102,7 +104,13 @@ def _comparison(boots: Sequence[BootEvidence]) -> Comparison:
     return next(found, Comparison(coverage_known=False))
 
 
-def _by_rate(ledger: Ledger, run: str, rule: RateRule, boots: Sequence[BootEvidence]) -> Verdict:
+def _by_rate(
+    ledger: Ledger,
+    run: str,
+    rule: RateRule,
+    boots: Sequence[BootEvidence],
+    patterns: Sequence[str],
+) -> Verdict:
     own = ledger.observations_of(run=run)
     treatment = tuple(one for one in own if one.arm != rule.against)
     if any(one.arm == rule.against for one in own):
@@ -112,10 +120,18 @@ def _by_rate(ledger: Ledger, run: str, rule: RateRule, boots: Sequence[BootEvide
     else:
         control = ledger.observations_of(playbook=rule.against)
     treatment, control = _beyond_the_arms(treatment, control)
-    control = _comparable(treatment, control)
+    accepted = _accepted(patterns, (*treatment, *control))
+    control = _comparable(treatment, control, accepted)
     verdict = judge_rate(
-        treatment, control, expect=rule.expect, effect=_effect(boots), against=rule.against
+        treatment,
+        control,
+        expect=rule.expect,
+        effect=_effect(boots),
+        against=rule.against,
+        accepted=accepted,
     )
+    verdict = cautioned(verdict, [end for boot in boots for end in boot.seen.ends])
+    verdict = replace(verdict, reasons=(*verdict.reasons, *_differ(treatment, control, accepted)))
     return replace(verdict, numbers={**verdict.numbers, "expect": rule.expect.value})
 
 
@@ -130,29 +146,59 @@ def _beyond_the_arms(
         if value == ARM
     }
 
-    def without(side: Iterable[Observation]) -> tuple[Observation, ...]:
-        return tuple(
-            replace(one, conditions={k: v for k, v in one.conditions.items() if k not in own})
-            for one in side
-        )
+    return _without(treatment, own), _without(control, own)
 
-    return without(treatment), without(control)
+
+def _without(side: Iterable[Observation], names: Collection[str]) -> tuple[Observation, ...]:
+    return tuple(
+        replace(one, conditions={k: v for k, v in one.conditions.items() if k not in names})
+        for one in side
+    )
+
+
+def _accepted(patterns: Sequence[str], both: Iterable[Observation]) -> frozenset[str]:
+    """The conditions that an operator's patterns name."""
+    names = {name for one in both for name in one.conditions}
+    return frozenset(
+        name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)
+    )
+
+
+def _differ(
+    treatment: Sequence[Observation], control: Sequence[Observation], accepted: Collection[str]
+) -> Iterator[str]:
+    """What differs, and was accepted, each once."""
+    found = {
+        one: None
+        for left in treatment
+        for right in control
+        for one in differences(
+            {name: value for name, value in left.conditions.items() if name in accepted},
+            {name: value for name, value in right.conditions.items() if name in accepted},
+        )
+    }
+    yield from (f"accepted difference: {one}" for one in found)
 
 
 def _comparable(
-    treatment: Sequence[Observation], control: Sequence[Observation]
+    treatment: Sequence[Observation],
+    control: Sequence[Observation],
+    accepted: Collection[str] = (),
 ) -> tuple[Observation, ...]:
     """The controls under the treatment's conditions; where there are none, the nearest one,
 
     so that the verdict names what differs.
     """
-
-    def apart(one: Observation) -> int:
-        return sum(len(differences(own.conditions, one.conditions)) for own in treatment)
-
-    same = tuple(one for one in control if not apart(one))
-    newest_first = list(reversed(control))
-    return same or tuple(sorted(newest_first, key=apart)[:1])
+    own = _without(treatment, accepted)
+    apart = [
+        sum(len(differences(mine.conditions, kept.conditions)) for mine in own)
+        for kept in _without(control, accepted)
+    ]
+    same = tuple(one for one, number in zip(control, apart, strict=True) if not number)
+    if same or not control:
+        return same
+    nearest = min(range(len(control)), key=lambda index: (apart[index], -index))
+    return (control[nearest],)
 
 
 def _effect(boots: Sequence[BootEvidence]) -> Effect:
@@ -164,9 +210,21 @@ def _effect(boots: Sequence[BootEvidence]) -> Effect:
 
 
 def _explained(verdict: Verdict, boots: Sequence[BootEvidence]) -> Verdict:
-    """With what the proof found, where it is not that everything was effective."""
+    """With what the proof found, where it is not that everything was effective, and with drift."""
     found = tuple(reason for boot in boots for reason in boot.effect_reasons)
-    return replace(verdict, reasons=(*verdict.reasons, *dict.fromkeys(found)))
+    reasons = (*verdict.reasons, *dict.fromkeys(found), *_drifts(boots))
+    return replace(verdict, reasons=reasons)
+
+
+def _drifts(boots: Iterable[BootEvidence]) -> Iterator[str]:
+    """The restarts whose trials did not fail alike from their beginning to their end."""
+    from hypotheses.drift import by_position
+
+    for boot in boots:
+        for halves in map(by_position, boot.seen.sequences):
+            if halves.drifted:
+                within = f"a restart of {boot.arm}" if boot.arm else "the restart"
+                yield f"the rate changed within {within}: {halves}"
 
 
 def _record(id: str, run: str, slug: str | None, verdict: Verdict, at: float) -> records.Verdict:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from campaign.engine import survival
 from campaign.engine.artifacts import ArtifactFile
+from campaign.engine.conditions import conditions
 from campaign.engine.events import Note, TrialsSeen
 from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.session import Session
+from campaign.engine.stopping import Watch
 from campaign.ledger import records
 from hypotheses.observation import Counts, Result, Trial, count
 from playbooks.hosts.processes import Exit
@@ -50,6 +52,7 @@ class _Reproduction:
         self._seen = seen
         self._variables = {**place.variables, **action.vars}
         self._timeout = action.timeout_s or reproducer.timeout_s
+        self._watch = Watch(action.rule, session.stop.event)
         self._parser = make(reproducer.parse)
         self._id = session.recorder.new_id()
         self._stored = 0
@@ -83,7 +86,7 @@ class _Reproduction:
     def _with_deaths(self, invalid: str | None) -> str | None:
         """A death counts as a failing trial where it is the symptom; else it explains a failure."""
         died = survival.deaths(self._session, self._place.proof)
-        if not died or (self._ended is not None and self._ended.stopped):
+        if not died or self._watch.aborted:
             return invalid
         told = "; ".join(one.told(self._arrivals()) for one in died)
         if self._reproducer.crash_is == "invalid":
@@ -98,7 +101,9 @@ class _Reproduction:
 
     def _pend(self, trials: Iterable[Trial]) -> None:
         now = self._session.clock()
-        self._pending.extend((trial, now) for trial in trials)
+        arrived = tuple(trials)
+        self._pending.extend((trial, now) for trial in arrived)
+        self._watch.see(arrived)
 
     def _spawn(self) -> Exit:
         command = [self._render(word) for word in self._reproducer.command]
@@ -109,7 +114,7 @@ class _Reproduction:
             env={**self._session.system.secrets, **env},
             timeout_s=self._timeout,
             sink=self._take,
-            stop=self._session.stop.event,
+            stop=self._watch,
             idle=self._flush_if_due,
         )
 
@@ -163,7 +168,7 @@ class _Reproduction:
         self._pend(parsed.trials)
         for warning in parsed.warnings:
             self._session.emit(Note(f"{self._reproducer.name}: {warning}", warn=True))
-        if ended.stopped:
+        if ended.stopped and self._watch.aborted:
             return "aborted before its end"
         if ended.timed_out:
             self._pend(self._cut_short())
@@ -172,12 +177,17 @@ class _Reproduction:
     def _close(self) -> None:
         self._flush()
         self._artifact.close()
+        if self._reproducer.parse.streams:
+            start = len(self._seen.trials) - self._stored
+            self._seen.sequences.append(tuple(self._seen.trials[start:]))
+        if self._watch.end is not None:
+            self._seen.ends.append(self._watch.end)
         self._session.recorder.update(
             records.Observation,
             self._id,
             ended_at=self._session.clock(),
             exit_code=self._ended.code if self._ended else None,
-            stop_reason=_why_it_ended(self._ended),
+            stop_reason=_why_it_ended(self._ended, self._watch),
             invalid=self._invalid,
             tail=self._artifact.tail,
         )
@@ -190,6 +200,8 @@ class _Reproduction:
             text += f", {self._counts.censored} censored"
         if self._ended is not None and self._ended.timed_out:
             text += f"; timed out after {self._timeout:g} s"
+        if self._watch.end is not None:
+            text += f"; {self._watch.end}"
         return text
 
     def _cut_short(self) -> tuple[Trial, ...]:
@@ -218,26 +230,15 @@ class _Reproduction:
         )
 
     def _conditions(self) -> dict[str, str]:
-        """What a comparison with another observation must find equal."""
-        used = {
-            name: value
-            for name, value in self._variables.items()
-            if any(f"{{{{ {name} }}}}" in word for word in self._templates())
-        }
         return {
-            "reproducer": self._reproducer.name,
-            "host": self._reproducer.on,
-            "timeout": f"{self._timeout:g} s",
-            "command": " ".join(self._reproducer.command),
-            **used,
+            **conditions(self._reproducer, self._variables, self._timeout),
             **self._place.conditions,
         }
 
-    def _templates(self) -> tuple[str, ...]:
-        return (*self._reproducer.command, *self._reproducer.env.values())
 
-
-def _why_it_ended(ended: Exit | None) -> str:
+def _why_it_ended(ended: Exit | None, watch: Watch) -> str:
     if ended is None:
         return "failed"
-    return "stopped" if ended.stopped else "timeout" if ended.timed_out else "fixed"
+    if ended.timed_out or watch.aborted:
+        return "timeout" if ended.timed_out else "stopped"
+    return "fixed" if watch.end is None else str(watch.end)

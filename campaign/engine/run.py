@@ -139,6 +139,15 @@ class _Walk:
         )
         with recorder.transaction():
             recorder.add(run)
+            recorder.add(
+                records.RunTerms(
+                    run.id,
+                    playbook.schedule.value if playbook.arms else None,
+                    playbook.blocks,
+                    playbook.seed,
+                    "\n".join(self._session.accepted),
+                )
+            )
             recorder.link_run(run.id, playbook.hypotheses)
         self._runs[boot.run] = _Running(run.id, playbook, Steps(self._session, run.id))
         return self._runs[boot.run]

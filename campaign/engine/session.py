@@ -108,7 +108,10 @@ class Hosts:
 
 @dataclass(frozen=True)
 class Session:
-    """One invocation of the engine. `clock` gives seconds since the epoch."""
+    """One invocation of the engine. `clock` gives seconds since the epoch.
+
+    `accepted` names the conditions that may differ in a comparison; `*` stands for anything.
+    """
 
     workspace: Workspace
     system: System
@@ -120,4 +123,5 @@ class Session:
     hash_key: bytes
     batch: str
     command: str
+    accepted: tuple[str, ...] = ()
     clock: Callable[[], float] = time.time

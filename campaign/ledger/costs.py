@@ -110,6 +110,7 @@ class CostReads(Reader):
             FROM observation JOIN run ON run.id = observation.run
             WHERE reproducer = ?1 AND (?2 IS NULL OR playbook = ?2)
               AND invalid IS NULL AND run.status = 'completed'
+              AND run.id NOT IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL)
             """,
             reproducer,
             playbook,

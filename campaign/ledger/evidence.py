@@ -1,5 +1,6 @@
 """The reads that judging rests on: what counts as evidence, and what was made of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaign.ledger.query import Reader, mapping
@@ -65,6 +66,29 @@ class EvidenceReads(Reader):
             )
             for row in rows
         )
+
+    def outcomes_of(self, against: str, alike: Mapping[str, str]) -> tuple[bool, ...]:
+        """Whether each trial of `against` failed, in order, where the conditions are `alike`.
+
+        `against` is "baseline" or a playbook's name. Censored trials and imported runs, whose
+        order is not known, are left out.
+        """
+        rows = self._rows(
+            """
+            SELECT observation.conditions, trial.result
+            FROM observation
+            JOIN run ON run.id = observation.run
+            JOIN trial ON trial.observation = observation.id
+            WHERE observation.invalid IS NULL AND run.retracted IS NULL
+              AND run.status = 'completed' AND trial.result <> 'censored'
+              AND run.id NOT IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL)
+              AND ((?1 = 'baseline' AND run.kind = 'baseline') OR run.playbook = ?1)
+            ORDER BY observation.started_at, observation.rowid, trial.position
+            """,
+            against,
+        )
+        same = {text: alike.items() <= mapping(text).items() for text in {row[0] for row in rows}}
+        return tuple(row["result"] == "fail" for row in rows if same[row["conditions"]])
 
     def trusted_detectors(self) -> frozenset[str]:
         """The detectors whose latest judged detector run, retracted ones aside, saw right."""

@@ -28,6 +28,12 @@ def removals(db: Database) -> None:
     _execute(db, "003_removals.sql")
 
 
+@MIGRATIONS()
+def terms(db: Database) -> None:
+    """What is fixed about a run before it begins."""
+    _execute(db, "004_terms.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     database.execute("BEGIN IMMEDIATE")

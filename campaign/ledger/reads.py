@@ -88,6 +88,11 @@ class Ledger(CostReads, EvidenceReads, RestartReads):
         )
         return _as_seen(run)
 
+    def terms(self, run: str) -> records.RunTerms:
+        """What was fixed about a run before it began."""
+        rows = self._records(records.RunTerms, "SELECT * FROM run_terms WHERE run = ?", run)
+        return rows[0] if rows else records.RunTerms(run)
+
     def hypotheses_of(self, run: str) -> tuple[str, ...]:
         """The slugs of the hypotheses that a run speaks to."""
         rows = self._rows(

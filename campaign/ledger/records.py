@@ -71,6 +71,22 @@ class Run:
 
 
 @dataclass(frozen=True)
+class RunTerms:
+    """What is fixed about a run before it begins. A run has one row at most.
+
+    `schedule` is None where the run has no arms; `accepted` names conditions that may differ, one
+    a line; `imported_by` says who brought in a result from elsewhere, None where it was run here.
+    """
+
+    run: str
+    schedule: str | None = None
+    blocks: int = 1
+    seed: int | None = None
+    accepted: str = ""
+    imported_by: str | None = None
+
+
+@dataclass(frozen=True)
 class Boot:
     """A configuration the system was brought up in. `run` None: the way back to the base.
 

@@ -8,6 +8,7 @@ from campaign.ledger import records
 Record = (
     records.HypothesisEvent
     | records.Run
+    | records.RunTerms
     | records.Boot
     | records.Removal
     | records.Cycle
@@ -46,6 +47,7 @@ RUN_HYPOTHESIS = _table("run_hypothesis", "run hypothesis")
 TABLES: Mapping[type[Record], Table] = {
     records.HypothesisEvent: _table("hypothesis_event", "id hypothesis kind standing by runs"),
     records.Run: _table("run", "id batch playbook kind playbook_sha256 status state owner_boot"),
+    records.RunTerms: _table("run_terms", "run schedule"),
     records.Boot: _table("boot", "id batch run effect"),
     records.Removal: _table("removal", "boot hypothesis"),
     records.Cycle: _table("cycle", "id boot run outcome"),

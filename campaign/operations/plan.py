@@ -1,10 +1,13 @@
 """check and plan: what the files say, and what a run of them would do."""
 
+import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from campaign.engine.preflight import refuse_newer_files, refuse_outstanding
 from campaign.engine.session import Hosts
+from campaign.engine.stopping import with_rules
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
@@ -18,17 +21,25 @@ from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.plan import Boot, Plan, PlanError, make
 from playbooks.playbook import Command, Playbook, RateRule, Reproduce, Step
+from playbooks.schedule import Schedule
 from playbooks.system import Service, System
 from playbooks.templates import names as template_names
 from playbooks.templates import render
 
+SEEDS = 1_000_000
+"""Seeds are drawn below this: as good as any, and short enough to be typed."""
+
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be planned or run: playbooks by name or path, and variables by name."""
+    """What is to be planned or run: playbooks by name or path, and variables by name.
+
+    `accepted` names the conditions that may differ in a comparison.
+    """
 
     playbooks: tuple[str, ...]
     variables: Mapping[str, str]
+    accepted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,21 +138,30 @@ def _planned(
         except HostError as error:
             raise PlanError(f"service {service.name}: {error}") from error
 
+    playbooks = tuple(map(_seeded, playbooks))
     with _History.open(workspace, playbooks) as history:
         try:
             made = make(system, playbooks, read, history, facts)
+            made = with_rules(made, system, history.ledger)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
         refuse_newer_files(made, system, hosts)
         shows = tuple(_can_show(system, made, history))
-    return Planned(system, tuple(playbooks), made, shows, tuple(_without_undo(made)))
+    return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
+
+
+def _seeded(playbook: Playbook) -> Playbook:
+    """The playbook with its order drawn, where that is random and has no seed."""
+    if playbook.schedule is not Schedule.RANDOMISED or playbook.seed is not None:
+        return playbook
+    return replace(playbook, seed=secrets.randbelow(SEEDS))
 
 
 class _History:
     """What this ledger's past cycles and runs took; knows nothing where there is no ledger."""
 
     def __init__(self, ledger: Ledger | None, playbooks: Sequence[Playbook]) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         self._uses = {
             one.name: [s.action.use for s in one.steps if isinstance(s.action, Reproduce)]
             for one in playbooks
@@ -156,21 +176,21 @@ class _History:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._ledger is not None:
-            self._ledger.close()
+        if self.ledger is not None:
+            self.ledger.close()
 
     def mean_downtime(self, services: Sequence[str]) -> float | None:
-        return self._ledger.mean_downtime(services) if self._ledger else None
+        return self.ledger.mean_downtime(services) if self.ledger else None
 
     def mean_seconds(self, playbook: str) -> float | None:
         """Of the playbook's own past reproductions, else of any playbook's with the same one."""
         uses = self._uses.get(playbook, [])
         if not uses:
             return 0.0
-        if self._ledger is None:
+        if self.ledger is None:
             return None
         found = [
-            self._ledger.mean_seconds(playbook, use) or self._ledger.mean_seconds(None, use)
+            self.ledger.mean_seconds(playbook, use) or self.ledger.mean_seconds(None, use)
             for use in uses
         ]
         known = [seconds for seconds in found if seconds is not None]
@@ -178,23 +198,44 @@ class _History:
 
     def counts(self, against: str, planned: Mapping[str, str]) -> Counts:
         """The counts so far of what a playbook is compared with, under the `planned` conditions."""
-        if self._ledger is None:
+        if self.ledger is None:
             return Counts()
         if against == "baseline":
-            found = self._ledger.observations_of(kind="baseline")
+            found = self.ledger.observations_of(kind="baseline")
         else:
-            found = self._ledger.observations_of(playbook=against)
+            found = self.ledger.observations_of(playbook=against)
         return pooled(one for one in found if planned.items() <= one.conditions.items())
 
 
 def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
-    for boot in plan.measured:
-        rule = boot.playbook.verdict if boot.playbook else None
-        planned = _trials(system, boot)
-        if not isinstance(rule, RateRule) or planned is None:
+    for _, group in groupby(plan.measured, key=lambda boot: boot.run):
+        boots = tuple(group)
+        playbook = boots[0].playbook
+        rule = playbook.verdict if playbook else None
+        if playbook is None or not isinstance(rule, RateRule):
             continue
-        control = history.counts(rule.against, _conditions(system, boot))
-        yield f"{boot.title}: {_sentence(planned, control, rule)}"
+        if rule.against in playbook.arms:
+            yield f"{playbook.name}: {_own_control(system, boots, rule.against)}"
+            continue
+        for boot in boots:
+            planned = _trials(system, boot)
+            if planned is not None:
+                control = history.counts(rule.against, _conditions(system, boot))
+                yield f"{boot.title}: {_sentence(planned, control, rule)}"
+
+
+def _own_control(system: System, boots: Sequence[Boot], against: str) -> str:
+    """What a comparison of a run's own arms rests on."""
+    sides = [
+        (f"{against}", [boot for boot in boots if boot.arm == against]),
+        ("the other arms", [boot for boot in boots if boot.arm != against]),
+    ]
+    said = []
+    for name, side in sides:
+        trials = sum(_trials(system, boot) or 0 for boot in side)
+        restarts = sum(1 for boot in side if boot.services)
+        said.append(f"{trials} trials of {name} in {restarts} restart{'s' * (restarts != 1)}")
+    return " against ".join(reversed(said))
 
 
 def _conditions(system: System, boot: Boot) -> dict[str, str]:

@@ -25,6 +25,7 @@ class Ready:
     redactor: Redactor
     hash_key: str
     command: str
+    accepted: tuple[str, ...]
 
     def execute(self, emit: Emit, stop: Stop) -> Outcome:
         """Carries the plan out; whatever happens, what was changed is put back."""
@@ -39,6 +40,7 @@ class Ready:
             hash_key=bytes.fromhex(self.hash_key),
             batch=self.recorder.new_id(),
             command=self.command,
+            accepted=self.accepted,
         )
         return execute(self.planned.plan, session)
 
@@ -62,5 +64,5 @@ def ready(workspace: Workspace, request: Request, command: str) -> Iterator[Read
         planned = plan(workspace, request, hosts)
         yield Ready(
             workspace, planned, hosts, recorder, redactor, campaign.hash_key,
-            redactor.text(command),
+            redactor.text(command), request.accepted,
         )  # fmt: skip

@@ -18,9 +18,10 @@ from hypotheses.observation import Counts
 
 @dataclass(frozen=True)
 class Listed:
-    """A run with its hypotheses, counts, verdicts and what it cost, money in `currency`."""
+    """A run with its terms, hypotheses, counts, verdicts and what it cost, money in `currency`."""
 
     run: records.Run
+    terms: records.RunTerms
     hypotheses: tuple[str, ...]
     counts: Counts
     verdicts: tuple[records.Verdict, ...]
@@ -80,6 +81,7 @@ def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
     )
     return Listed(
         run,
+        ledger.terms(run.id),
         ledger.hypotheses_of(run.id),
         counts,
         ledger.verdicts(run.id),

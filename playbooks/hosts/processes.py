@@ -6,7 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from playbooks.agent.framing import Frame
 from playbooks.hosts.connection import Connection, HostError, HostLost, Subscription
@@ -22,6 +22,12 @@ _LOOK_EVERY_S = 0.05
 
 Sink = Callable[[str, bytes], None]
 """Takes a chunk of output of the stream "stdout" or "stderr"."""
+
+
+class Flag(Protocol):
+    """What ends something under way once it is set: an Event, or what is like one."""
+
+    def is_set(self) -> bool: ...
 
 
 _Fact = TypeVar("_Fact", bound="DataclassInstance")
@@ -280,7 +286,7 @@ class ProcessVerbs:
         timeout_s: float,
         sink: Sink,
         env: Mapping[str, str] | None = None,
-        stop: threading.Event | None = None,
+        stop: Flag | None = None,
         keep_children: bool = False,
         idle: Callable[[], None] | None = None,
     ) -> Exit:
@@ -324,7 +330,7 @@ class _Events:
         self,
         connection: Connection,
         stream: Subscription,
-        stop: threading.Event | None,
+        stop: Flag | None,
         cancel: str,
         idle: Callable[[], None] | None = None,
     ) -> None:

@@ -342,3 +342,11 @@ def test_all_mistakes_come_at_once_in_their_order(workspace: Workspace) -> None:
         ("env: API_KEY", "env: NOT_THERE"),
     )
     assert [line.split(":")[0] for line in found] == ["1", "2", "7", "11", "20", "37"]
+
+
+def test_versions_are_commands_of_services(workspace: Workspace) -> None:
+    versions = ("cost:", "versions: {decode: [git, rev-parse, HEAD]}\ncost:")
+    system = workspace.system(edited(CAMPAIGN, versions))
+    assert system.versions == {"decode": ("git", "rev-parse", "HEAD")}
+    (problem,) = workspace.campaign_problems(("cost:", "versions: {decod: [git]}\ncost:"))
+    assert "unknown service 'decod' (did you mean 'decode'?)" in problem

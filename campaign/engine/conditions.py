@@ -1,0 +1,24 @@
+"""What observations must have alike to be compared, as far as their reproducer goes."""
+
+from collections.abc import Mapping
+
+from playbooks.system import Reproducer
+
+
+def conditions(
+    reproducer: Reproducer, variables: Mapping[str, str], timeout_s: float
+) -> dict[str, str]:
+    """The reproducer, its host, timeout, command, and the variables that its templates use."""
+    templates = (*reproducer.command, *reproducer.env.values())
+    used = {
+        name: value
+        for name, value in variables.items()
+        if any(f"{{{{ {name} }}}}" in word for word in templates)
+    }
+    return {
+        "reproducer": reproducer.name,
+        "host": reproducer.on,
+        "timeout": f"{timeout_s:g} s",
+        "command": " ".join(reproducer.command),
+        **used,
+    }

@@ -1,0 +1,208 @@
+"""import-run: a result from elsewhere becomes a run of this ledger, marked as imported."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from campaign.engine.artifacts import ArtifactFile
+from campaign.engine.conditions import conditions
+from campaign.engine.session import Hosts, Session, operator
+from campaign.engine.stop import Stop
+from campaign.errors import CampaignError, Exit
+from campaign.ledger import records
+from campaign.ledger.owner import current_owner
+from campaign.ledger.recorder import Recorder
+from campaign.ledger.records import ARM
+from campaign.operations.plan import Request, load
+from campaign.redact import Redactor
+from campaign.workspace import Workspace
+from hypotheses.observation import Result
+from playbooks.parsers.parser import MAX_TRIALS
+from playbooks.playbook import Env, Playbook, Reproduce
+
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class PastResult:
+    """What was seen: `fail` of `trials` failed, `censored` more were cut short.
+
+    `at` is when, in seconds since the epoch (None: now); `by` who saw it (None: the operator);
+    `log` the output, kept with the run; `conditions` add to those that the playbook tells.
+    """
+
+    playbook: str
+    fail: int
+    trials: int
+    censored: int = 0
+    arm: str | None = None
+    at: float | None = None
+    by: str | None = None
+    log: Path | None = None
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def import_run(workspace: Workspace, past: PastResult, command: str) -> records.Run:
+    """Stores a past result as a completed run without a restart cycle. Touches no host.
+
+    It has no verdict, since nothing proves what ran; later runs compare with it as far as its
+    conditions are theirs. Errors: LoadError, CampaignError (USAGE).
+    """
+    system, (playbook,) = load(workspace, Request((past.playbook,), past.variables))
+    _check(past)
+    arm = _arm(playbook, past.arm)
+    action = _reproduction(playbook, arm)
+    redactor = Redactor(system.secrets)
+    with Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder:
+        recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
+        session = Session(
+            workspace, system, Hosts(workspace, {}, ""), recorder, redactor, lambda _: None, Stop(),
+            b"", recorder.new_id(), redactor.text(command),
+        )  # fmt: skip
+        with recorder.transaction():
+            return _Import(session, playbook, arm, action, past).store()
+
+
+def _check(past: PastResult) -> None:
+    if past.fail > past.trials:
+        what = f"{past.fail} of {past.trials} trials cannot have failed"
+        raise CampaignError(Exit.USAGE, what, "--trials counts failed and passed ones")
+    if past.trials + past.censored == 0:
+        raise CampaignError(Exit.USAGE, "a result without trials says nothing", "give --trials")
+    if past.trials + past.censored > MAX_TRIALS:
+        raise CampaignError(Exit.USAGE, f"more than {MAX_TRIALS} trials", "check the numbers")
+    if past.at is not None and past.at > time.time():
+        raise CampaignError(Exit.USAGE, "a past result cannot be of the future", "check --date")
+    if past.log is not None and not past.log.is_file():
+        raise CampaignError(Exit.USAGE, f"{past.log} is not a file", "check --log")
+
+
+def _arm(playbook: Playbook, arm: str | None) -> str:
+    """The arm that was seen; "" for a playbook of one configuration."""
+    if playbook.arms and arm not in playbook.arms:
+        what = f"{playbook.name} has no arm {arm!r}" if arm else f"{playbook.name} has arms"
+        raise CampaignError(Exit.USAGE, what, f"give --arm, one of: {', '.join(playbook.arms)}")
+    if arm and not playbook.arms:
+        raise CampaignError(Exit.USAGE, f"{playbook.name} has no arms", "leave --arm out")
+    return arm or ""
+
+
+def _reproduction(playbook: Playbook, arm: str) -> Reproduce:
+    for step in playbook.steps:
+        if isinstance(step.action, Reproduce) and step.when in (None, arm):
+            return step.action
+    what = f"{playbook.name} has no reproduce step: it would have no trials"
+    raise CampaignError(Exit.USAGE, what, "name the playbook that stands for what was done")
+
+
+@dataclass(frozen=True)
+class _Import:
+    session: Session
+    playbook: Playbook
+    arm: str
+    action: Reproduce
+    past: PastResult
+
+    @property
+    def at(self) -> float:
+        return self.session.clock() if self.past.at is None else self.past.at
+
+    def store(self) -> records.Run:
+        recorder, at = self.session.recorder, self.at
+        run = self._run(at)
+        toggles = sorted(self._toggles())
+        boot = records.Boot(
+            recorder.new_id(), run.batch, run.id, 0, self.arm, "\n".join(toggles), at, at,
+            effect="unproven", effect_reasons="imported: nothing proves what ran",
+        )  # fmt: skip
+        step = records.Step(
+            recorder.new_id(), run.id, boot.id, 1, "import", "import", at, at, "completed"
+        )
+        terms = records.RunTerms(run.id, imported_by=self.past.by or operator())
+        recorder.add_all([run, terms, boot, step])
+        recorder.link_run(run.id, self.playbook.hypotheses)
+        observation = self._observation(run, boot, step)
+        recorder.add(observation)
+        recorder.add_all(self._trials(observation.id))
+        self._keep_log(run, step)
+        return run
+
+    def _run(self, at: float) -> records.Run:
+        playbook, owner = self.playbook, current_owner()
+        return records.Run(
+            id=self.session.recorder.new_id(playbook.name),
+            batch=self.session.batch,
+            playbook=playbook.name,
+            kind=playbook.kind.value,
+            question=playbook.question,
+            if_true=playbook.if_true,
+            if_false=playbook.if_false,
+            playbook_text=playbook.text,
+            playbook_sha256=playbook.sha256,
+            variables=json.dumps(dict(playbook.vars), sort_keys=True),
+            command=self.session.command,
+            status="completed",
+            state="clean",
+            started_at=at,
+            owner_pid=owner.pid,
+            owner_start=owner.start,
+            owner_boot=owner.boot,
+            ended_at=at,
+        )
+
+    def _toggles(self) -> Iterator[str]:
+        """The conditions that the arm sets itself, as far as the playbook alone tells."""
+        for step in self.playbook.steps:
+            if isinstance(step.action, Env) and step.when in (None, self.arm):
+                for service in step.action.services:
+                    for name in (*step.action.set, *step.action.unset):
+                        yield f"env.{service}.{name}"
+
+    def _observation(
+        self, run: records.Run, boot: records.Boot, step: records.Step
+    ) -> records.Observation:
+        variables = {**self.playbook.vars, **self.action.vars}
+        reproducer = self.session.system.reproducers[self.action.use]
+        known = {
+            **conditions(reproducer, variables, self.action.timeout_s or reproducer.timeout_s),
+            **dict.fromkeys(self._toggles(), ARM),
+            **self.past.conditions,
+        }
+        return records.Observation(
+            id=self.session.recorder.new_id(),
+            run=run.id,
+            boot=boot.id,
+            cycle=None,
+            step=step.id,
+            reproducer=reproducer.name,
+            arm=self.arm or self.playbook.name,
+            conditions=json.dumps(known, sort_keys=True),
+            started_at=self.at,
+            ended_at=self.at,
+            stop_reason="imported",
+        )
+
+    def _trials(self, observation: str) -> Iterator[records.Trial]:
+        past = self.past
+        results = (
+            *(Result.FAIL,) * past.fail,
+            *(Result.PASS,) * (past.trials - past.fail),
+            *(Result.CENSORED,) * past.censored,
+        )
+        for position, result in enumerate(results):
+            yield records.Trial(
+                observation, position, result.value, result.value, None, "", None, self.at
+            )
+
+    def _keep_log(self, run: records.Run, step: records.Step) -> None:
+        if self.past.log is None:
+            return
+        with (
+            self.past.log.open("rb") as log,
+            ArtifactFile(self.session, run.id, step.id, "output.log") as kept,
+        ):
+            while chunk := log.read(CHUNK):
+                kept.write(chunk)

@@ -1,0 +1,125 @@
+"""Early stops: the rule stands in the plan, ends the reproducer, and is told where it matters."""
+
+import time
+from pathlib import Path
+
+import pytest
+from engine_stage import Stage, await_that
+
+FAIL_THEN_HANG = """
+import json, os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print(json.dumps({"outcome": "good", "key": 1}), flush=True)
+print(json.dumps({"outcome": "bad", "key": 2}), flush=True)
+open("pids", "w").write(f"{os.getpid()} {child.pid}")
+print("last words", file=sys.stderr, flush=True)
+time.sleep(600)
+"""
+
+
+def stops(stage: Stage, playbook: str, stop: str) -> None:
+    stage.edit(f"playbooks/{playbook}.yaml", "{use: trials}", f"{{use: trials, stop: {stop}}}")
+
+
+def observed(stage: Stage) -> dict[str, object]:
+    query = """
+        SELECT stop_reason, invalid, fail, n FROM observation
+        JOIN trial_rates ON observation = observation.id ORDER BY observation.rowid DESC LIMIT 1
+    """
+    return stage.rows(query)[0]
+
+
+def gone(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] == "Z"
+
+
+def test_it_stops_at_the_first_failure_and_its_group_ends(stage: Stage) -> None:
+    stops(stage, "baseline", "{failures: 1}")
+    (stage.root / "repro.py").write_text(FAIL_THEN_HANG, encoding="utf-8")
+    started = time.monotonic()
+    done = stage.run("run", "-y", "baseline")
+    assert done.code == 0, done.err
+    assert time.monotonic() - started < 60, "it did not wait for the reproducer"
+    assert "reproduce trials  (until 1 failure, at most 40 trials)" in done.err
+    rule = "until 1 failure, at most 40 trials: 1 failure seen after 2 trials"
+    assert f"failed 1/2, 50.0% (9.5-90.5%); {rule}" in done.err
+    assert observed(stage) == {"stop_reason": rule, "invalid": None, "fail": 1, "n": 2}
+    for pid in (stage.root / "pids").read_text().split():
+        await_that(lambda pid=pid: gone(int(pid)), f"{pid} is gone")
+    log = stage.run("runs", "log", "baseline").out
+    assert '"key": 2' in log
+    assert stage.run("runs", "show", "baseline").out.count(rule) == 2
+    stage.check_untouched()
+
+
+def test_one_of_one_is_never_a_rate(stage: Stage) -> None:
+    stops(stage, "baseline", "{failures: 1}")
+    stage.edit("src/app.py", "number % 5 == 0", "number > 0")
+    stage.up_again()
+    done = stage.run("run", "-y", "baseline")
+    shown = [done.err, *(stage.run(*words).out for words in (["runs", "list"], ["status"]))]
+    assert "100%" not in "".join([*shown, stage.run("report").out])
+    stage.check_untouched()
+
+
+def test_a_lead_does_not_rest_on_a_stop_at_failures(stage: Stage) -> None:
+    assert stage.run("run", "-y", "baseline").code == 0
+    stops(stage, "fix", "{failures: 1}")
+    done = stage.run("run", "-y", "fix")
+    assert "stopping rule until 1 failure, at most 40 trials: not reached" in done.err
+    assert "inconclusive, leading" in done.err, "no failure in 40 is what it is under any rule"
+    (stage.root / "patches" / "fix.diff").write_text(
+        (stage.root / "patches" / "fix.diff").read_text().replace("False", "True  # still")
+    )
+    stage.edit("playbooks/fix.yaml", "expect: drop", "expect: rise")
+    stage.edit("src/app.py", "number % 5 == 0", "number > 0")
+    stage.up_again()
+    stage.edit("playbooks/fix.yaml", "failures: 1", "failures: 12")
+    done = stage.run("run", "-y", "fix")
+    assert "12 failures seen after 12 trials" in done.err
+    assert "no lead by counts alone" in done.err
+    assert "inconclusive, leading" not in done.err
+
+
+def test_the_e_process_pairs_with_the_baseline(stage: Stage) -> None:
+    stops(stage, "fix", "sequential")
+    early = stage.run("run", "-y", "fix")
+    assert early.code == 2
+    assert "stop: sequential needs trials of baseline under the same conditions" in early.err
+    stage.edit("src/app.py", "number % 5 == 0", "number > 0")
+    stage.up_again()
+    assert stage.run("run", "-y", "baseline").code == 0
+    done = stage.run("run", "-y", "fix")
+    assert "(until the e-value is 20, at most 40 trials)" in done.err
+    assert "the rates differ after" in done.err
+    assert "inconclusive, leading" in done.err
+    assert int(str(observed(stage)["n"])) < 40
+    stage.check_untouched()
+
+
+@pytest.mark.parametrize(
+    ("stop", "said"),
+    [
+        ("{failures: 0}", "0"),
+        ("sometimes", "sometimes"),
+        ("{failures: 2, rule: fixed}", "give a rule or failures, not both"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(bare: Stage, stop: str, said: str) -> None:
+    stops(bare, "fix", stop)
+    done = bare.run("check")
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_a_rule_needs_trials_as_they_end(bare: Stage) -> None:
+    stops(bare, "fix", "sequential")
+    bare.edit("campaign.yaml", '    trials: "{{ trials }}"\n', "")
+    done = bare.run("check")
+    assert "an early stop needs 'trials' of reproducer 'trials'" in done.err
+    bare.edit("campaign.yaml", "jsonl: {outcome: outcome, key: key,", "counts: {")
+    assert "tells totals: parse an outcome a trial" in bare.run("check").err
