@@ -18,6 +18,7 @@ class _Observed:
     restart: str
     run: str
     baseline: bool
+    imported: bool
     removes: frozenset[str]
     conditions: dict[str, str]
     fail: int
@@ -37,20 +38,25 @@ class RestartReads(Reader):
     def restarts(self, run: str | None = None) -> tuple["Restart", ...]:
         """Every restart with trials once, oldest first, under the newest baseline's conditions.
 
-        Of completed runs, and of `run` while it still runs. A boot that removes nothing is a
-        control only where it changes nothing either: one that is instrumented may fail at a rate
-        of its own. One that removes something must have been proven to.
+        Imported baselines count under these too, but never set them; of other imported results
+        nothing proves what was removed. Of completed runs, and of `run` while it still runs. A
+        boot that removes nothing is a control only where it changes nothing either: one that is
+        instrumented may fail at a rate of its own. One that removes something must have been
+        proven to.
         """
-        observed = self._observed(run)
-        baselines = [one for one in observed if one.baseline and not one.removes]
-        newest = (baselines or observed)[-1:]
+        observed = [one for one in self._observed(run) if one.baseline or not one.imported]
+        here = [one for one in observed if not one.imported]
+        baselines = [one for one in here if one.baseline and not one.removes]
+        newest = (baselines or here or observed)[-1:]
         return _joined(one for one in observed if all(map(one.comparable, newest)))
 
     def _observed(self, run: str | None) -> list[_Observed]:
         rows = self._rows(
             """
             SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
-                   run.kind = 'baseline' AS baseline, observation.conditions, rates.fail, rates.n,
+                   run.kind = 'baseline' AS baseline,
+                   run.id IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL) AS imported,
+                   observation.conditions, rates.fail, rates.n,
                    (SELECT group_concat(hypothesis, ' ') FROM removal
                     WHERE removal.boot = boot.id) AS removes
             FROM observation
@@ -74,6 +80,7 @@ class RestartReads(Reader):
                 restart=row["restart"],
                 run=row["run"],
                 baseline=bool(row["baseline"]),
+                imported=bool(row["imported"]),
                 removes=frozenset((row["removes"] or "").split()),
                 conditions={name: str(value) for name, value in mapping(row["conditions"]).items()},
                 fail=row["fail"],

@@ -20,7 +20,7 @@ from campaign.redact import Redactor
 from campaign.workspace import Workspace
 from hypotheses.observation import Result
 from playbooks.parsers.parser import MAX_TRIALS
-from playbooks.playbook import Env, Playbook, Reproduce
+from playbooks.playbook import Env, Patch, Playbook, Reproduce
 
 CHUNK = 1 << 20
 
@@ -113,7 +113,7 @@ class _Import:
     def store(self) -> records.Run:
         recorder, at = self.session.recorder, self.at
         run = self._run(at)
-        toggles = sorted(self._toggles())
+        toggles = sorted({*self._toggles(), *self._files()})
         boot = records.Boot(
             recorder.new_id(), run.batch, run.id, 0, self.arm, "\n".join(toggles), at, at,
             effect="unproven", effect_reasons="imported: nothing proves what ran",
@@ -160,6 +160,12 @@ class _Import:
                 for service in step.action.services:
                     for name in (*step.action.set, *step.action.unset):
                         yield f"env.{service}.{name}"
+
+    def _files(self) -> Iterator[str]:
+        """The folders that the arm patches: no host was asked which files those are."""
+        for step in self.playbook.steps:
+            if isinstance(step.action, Patch) and step.when in (None, self.arm):
+                yield f"file.{step.action.host}:{step.action.root}"
 
     def _observation(
         self, run: records.Run, boot: records.Boot, step: records.Step

@@ -146,3 +146,19 @@ def test_a_removal_counts_only_where_it_was_proven(
     restarted(recorder, run, "p", removes="topk", conditions=OFF, effect=effect)
     found = {one.run for one in ledger.restarts()}
     assert ("topk-1" in found, "baseline-1" in found) == (removing, control)
+
+
+def imported(recorder: Recorder, run: str, results: str, conditions: str, **fields: str) -> None:
+    restarted(recorder, make_run(run, **fields), results, conditions=conditions)
+    recorder.add(records.RunTerms(run, imported_by="Ada"))
+
+
+def test_an_imported_baseline_counts_under_the_conditions_of_those_run_here(
+    recorder: Recorder,
+) -> None:
+    restarted(recorder, make_run("baseline-1"), "fp")
+    imported(recorder, "baseline-2", "fpp", HARD)
+    imported(recorder, "baseline-3", "ffff", EASY)
+    imported(recorder, "fix-4", "pppp", HARD, kind="fix")
+    with Ledger.open(recorder.path) as ledger:
+        assert ledger.restarts() == (plain("baseline-1", 1, 2), plain("baseline-2", 1, 3))
