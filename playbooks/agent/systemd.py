@@ -60,7 +60,8 @@ class Unit(Managed):
             raise VerbError("running", f"{self.name} runs already, {before.word}: stop it first")
         self._reload_if_changed()
         if before.failed:
-            self._manager.call("reset-failed", self.unit)
+            with suppress(VerbError):  # systemd may have forgotten it meanwhile
+                self._manager.call("reset-failed", self.unit)
         cursor = journald.newest()
         self._manager.call("start", "--no-block", self.unit)
         return self._started(cursor)

@@ -1,11 +1,12 @@
 """The engine's cycle and its way back, over units of a real systemd."""
 
 import hashlib
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hosts_machine import Machine
+from hosts_machine import Machine, wait_until
 from systemd_units import TestUnit, unit
 
 from campaign.engine import cycle
@@ -52,25 +53,32 @@ def host(reach: Reach, open_host: OpenHost) -> Host:
 
 
 @pytest.fixture
-def units(alpha: Machine) -> Iterator[dict[str, TestUnit]]:
-    with unit(alpha, "pd-prefill.service") as prefill, unit(alpha, "pd-decode.service") as decode:
-        for one, port in ((prefill, 31400), (decode, 31401)):
+def port(request: pytest.FixtureRequest) -> int:
+    """The first of two ports that no other test uses."""
+    return 31000 + zlib.crc32(request.node.name.encode()) % 500 * 2
+
+
+@pytest.fixture
+def units(alpha: Machine, port: int) -> Iterator[dict[str, TestUnit]]:
+    names = f"prefill-{port}.service", f"decode-{port}.service"
+    with unit(alpha, names[0]) as prefill, unit(alpha, names[1]) as decode:
+        for one, own in ((prefill, port), (decode, port + 1)):
             script = f"/opt/{one.name}.sh"
-            one.write(script, SERVE.format(port=port))
+            one.write(script, SERVE.format(port=own))
             alpha.run("chmod", "755", script)
             one.service(f"ExecStart={script}\n")
         yield {"prefill": prefill, "decode": decode}
 
 
 @pytest.fixture
-def system(units: dict[str, TestUnit], tmp_path: Path) -> System:
-    def service(name: str, env: EnvMethod, port: int) -> Service:
-        check = HealthCheck(TcpProbe(f"127.0.0.1:{port}"), timeout_s=20)
-        return Service(name, "alpha", SystemdSpec(units[name].name), env, (check,), (port,))
+def system(units: dict[str, TestUnit], port: int, tmp_path: Path) -> System:
+    def service(name: str, env: EnvMethod, own: int) -> Service:
+        check = HealthCheck(TcpProbe(f"127.0.0.1:{own}"), timeout_s=20)
+        return Service(name, "alpha", SystemdSpec(units[name].name), env, (check,), (own,))
 
     script = EnvMethod("script", f"/opt/{units['prefill'].name}.sh")
     dropin = EnvMethod("dropin", dropins.default_path(units["decode"].name))
-    services = (service("prefill", script, 31400), service("decode", dropin, 31401))
+    services = (service("prefill", script, port), service("decode", dropin, port + 1))
     return System(
         "pd", "leaks", tmp_path, {"alpha": HostOf("alpha")},
         {one.name: one for one in services}, (("prefill", "decode"),),
@@ -101,7 +109,7 @@ def test_both_are_restarted_changed_and_put_back(
     services = tuple(system.services.values())
     before = cycle.restart(services, hosts, None)  # type: ignore[arg-type]
     host.settle()
-    scripts = (alpha.root / "opt").glob("pd-*.sh")
+    scripts = [alpha.root / "opt" / f"{one.name}.sh" for one in units.values()]
     were = {path: (path.read_bytes(), path.stat()) for path in scripts}
     edit(host, system)
     lived = cycle.restart(services, hosts, None)  # type: ignore[arg-type]
@@ -127,15 +135,19 @@ def test_both_are_restarted_changed_and_put_back(
 
 
 def test_an_old_process_that_holds_the_port_is_named(
-    host: Host, system: System, alpha: Machine
+    host: Host, system: System, alpha: Machine, port: int
 ) -> None:
     hosts = OneHost(alpha=host)
     services = tuple(system.services.values())
-    code = "import socket, time; s = socket.create_server(('127.0.0.1', 31401)); time.sleep(60)"
+    address = f"('127.0.0.1', {port + 1})"
+    code = f"import socket, time; s = socket.create_server({address}); time.sleep(60)"
     alpha.run("systemd-run", "--unit=old-one", "/usr/bin/python3", "-c", code)
+    wait_until(lambda: host.listening([port + 1]).get(port + 1), 10, "the old one to listen")
     pid = alpha.run("systemctl", "show", "-P", "MainPID", "old-one.service").strip()
     try:
-        with pytest.raises(CycleFailed, match=f"port 31401 of decode is still held by .*{pid}"):
+        with pytest.raises(
+            CycleFailed, match=f"port {port + 1} of decode is still held by .*{pid}"
+        ):
             cycle.restart(services, hosts, None)  # type: ignore[arg-type]
     finally:
         alpha.run("systemctl", "stop", "old-one.service")
