@@ -155,7 +155,7 @@ def test_no_process_of_a_reproducer_lives_on(stage: Stage, number: signal.Signal
     (stage.root / "repro.py").write_text(FAMILY.format(mark=mark), encoding="utf-8")
     running = stage.start("run", "fix", "-y")
     await_that((stage.root / "family").exists, "the reproducer")
-    assert len(processes_marked(mark)) >= 2
+    await_that(lambda: len(processes_marked(mark)) >= 2, "its child")
     running.signal(number)
     running.wait()
     await_that(lambda: not processes_marked(mark), "their end")

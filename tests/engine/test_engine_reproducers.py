@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from engine_stage import Command, Stage, await_that
 
-SHORT = ("timeout: 30s", "timeout: 3s")
+SHORT = ("timeout: 2m", "timeout: 3s")
 
 TWO = """
 import json, sys, time
