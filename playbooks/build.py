@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
-from playbooks import dropins, schema
+from playbooks import dropins, schema, system_schema
 from playbooks.marks import Document, Node
 from playbooks.playbook import (
     Action,
@@ -57,7 +57,7 @@ from playbooks.templates import render
 
 
 def system(
-    shape: schema.CampaignFile, document: Document, root: Path, environ: Mapping[str, str]
+    shape: system_schema.CampaignFile, document: Document, root: Path, environ: Mapping[str, str]
 ) -> System:
     """The system that a checked campaign.yaml in the folder `root` describes."""
     only = next(iter(shape.hosts))
@@ -82,8 +82,8 @@ def system(
     )
 
 
-def _host(name: str, shape: schema.HostShape, root: Path) -> Host:
-    if isinstance(shape, schema.LocalHostShape):
+def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
+    if isinstance(shape, system_schema.LocalHostShape):
         return Host(name, None, shape.python)
     reached = Ssh(
         name=shape.ssh,
@@ -102,7 +102,7 @@ def _below(root: Path, path: str) -> str:
     return os.path.normpath(root / path)
 
 
-def _service(name: str, shape: schema.ServiceShape, only: str, root: Path) -> Service:
+def _service(name: str, shape: system_schema.ServiceShape, only: str, root: Path) -> Service:
     manager = _manager(shape, root)
     return Service(
         name=name,
@@ -115,14 +115,14 @@ def _service(name: str, shape: schema.ServiceShape, only: str, root: Path) -> Se
     )
 
 
-def _manager(shape: schema.ServiceShape, root: Path) -> Manager:
+def _manager(shape: system_schema.ServiceShape, root: Path) -> Manager:
     match shape:
-        case schema.ProcessServiceShape(process=one):
+        case system_schema.ProcessServiceShape(process=one):
             cwd = _below(root, one.cwd)
             return ProcessSpec(tuple(one.command), cwd, one.log_max_bytes, one.log_keep)
-        case schema.SystemdServiceShape(systemd=unit):
+        case system_schema.SystemdServiceShape(systemd=unit):
             return SystemdSpec(unit.unit, unit.user)
-        case schema.CommandServiceShape(command=one):
+        case system_schema.CommandServiceShape(command=one):
             return CommandSpec(
                 start=tuple(one.start),
                 stop=tuple(one.stop),
@@ -134,27 +134,27 @@ def _manager(shape: schema.ServiceShape, root: Path) -> Manager:
             )
 
 
-def _env_method(shape: schema.EnvMethodShape, manager: Manager, root: Path) -> EnvMethod:
+def _env_method(shape: system_schema.EnvMethodShape, manager: Manager, root: Path) -> EnvMethod:
     if shape.path is not None:
         return EnvMethod(shape.via, _below(root, shape.path))
     unit = manager.unit if isinstance(manager, SystemdSpec) else ""
     return EnvMethod(shape.via, dropins.default_path(unit))
 
 
-def _probe(shape: schema.HealthShape) -> Probe:
+def _probe(shape: system_schema.HealthShape) -> Probe:
     match shape:
-        case schema.HttpHealthShape():
+        case system_schema.HttpHealthShape():
             return HttpProbe(shape.http, shape.expect, shape.match, shape.method, shape.body)
-        case schema.TcpHealthShape():
+        case system_schema.TcpHealthShape():
             return TcpProbe(shape.tcp)
-        case schema.CommandHealthShape():
+        case system_schema.CommandHealthShape():
             return CommandProbe(tuple(shape.command))
-        case schema.LogHealthShape():
+        case system_schema.LogHealthShape():
             return LogProbe(shape.log)
 
 
 def _reproducer(
-    name: str, shape: schema.ReproducerShape, only: str, root: Path, trials: Node
+    name: str, shape: system_schema.ReproducerShape, only: str, root: Path, trials: Node
 ) -> Reproducer:
     return Reproducer(
         name=name,
@@ -170,20 +170,22 @@ def _reproducer(
     )
 
 
-def _parse(shape: schema.ParseShape | None) -> ParseSpec:
+def _parse(shape: system_schema.ParseShape | None) -> ParseSpec:
     match shape:
         case None:
             return ParseSpec("exit")
-        case schema.CountsParseShape():
+        case system_schema.CountsParseShape():
             return _parse_spec("counts", shape.counts)
-        case schema.RegexParseShape():
+        case system_schema.RegexParseShape():
             return _parse_spec("regex", shape.regex, match=shape.regex.match)
-        case schema.JsonlParseShape(jsonl=names):
+        case system_schema.JsonlParseShape(jsonl=names):
             fields = {"id": names.id, "key": names.key, "seconds": names.seconds}
             return _parse_spec("jsonl", names, outcome=names.outcome, **fields)
 
 
-def _parse_spec(form: str, outcomes: schema.OutcomesShape, **options: str | None) -> ParseSpec:
+def _parse_spec(
+    form: str, outcomes: system_schema.OutcomesShape, **options: str | None
+) -> ParseSpec:
     return ParseSpec(
         form,
         frozenset(outcomes.fail),

@@ -15,8 +15,9 @@ from playbooks.order import check_order
 from playbooks.playbook import Playbook
 from playbooks.problems import LoadError, Problem
 from playbooks.references import Scope, check_playbook, check_system, variables_of
-from playbooks.schema import CampaignFile, HypothesesFile, PlaybookFile
+from playbooks.schema import HypothesesFile, PlaybookFile
 from playbooks.system import System
+from playbooks.system_schema import CampaignFile
 
 __all__ = [
     "LoadError",

@@ -1,0 +1,246 @@
+"""The language of campaign.yaml, as pydantic models: shape, and what each key means."""
+
+from typing import Annotated, Literal
+
+from pydantic import Tag
+
+from playbooks.fieldtypes import (
+    Address,
+    Duration,
+    Name,
+    OutcomeRegex,
+    Port,
+    Regex,
+    Scalar,
+    Shape,
+    Size,
+    Text,
+    Timeout,
+    UnitName,
+    Url,
+    Variable,
+    Words,
+    entry,
+    one_of,
+    short_for,
+)
+from playbooks.statistics import StatisticsShape
+
+
+class _HostShape(Shape):
+    python: Text | None = entry("interpreter", "The Python that runs the agent there.", None)
+
+
+class LocalHostShape(_HostShape):
+    local: Literal[True] = entry("true", "The machine that campaign itself runs on.")
+
+
+class SshHostShape(_HostShape):
+    ssh: Text = entry("host", "Its address, or an alias of ~/.ssh/config.")
+    user: Text | None = entry("user", "Who to log in as; else as ~/.ssh/config says.", None)
+    port: Port | None = entry("port", "Where sshd listens; else as ~/.ssh/config says.", None)
+    sudo: bool = entry("boolean", "Whether the agent runs as root, by sudo -n.", False)
+    accept_new: bool = entry("boolean", "Whether the key of an unknown host is taken.", False)
+    state_dir: Text | None = entry("folder", "Where its journal lies.", None)
+    connect_timeout: Timeout = entry("duration", "How long connecting may take.", "10s")
+    config: Text | None = entry("file", "Read in place of ~/.ssh/config.", None)
+
+
+HostShape = Annotated[
+    Annotated[LocalHostShape, Tag("=local")] | Annotated[SshHostShape, Tag("=ssh")],
+    one_of("local", "ssh"),
+]
+
+
+class ProcessShape(Shape):
+    command: Words = entry("command", "What to run: a list of words, or one text for /bin/sh.")
+    cwd: Text = entry("folder", "Where it runs, relative to the workspace.", ".")
+    log_max_bytes: Size = entry("size", "The size at which its log is rotated.", "64MiB")
+    log_keep: int = entry("number", "How many rotated logs are kept.", 4, ge=0)
+
+
+class UnitShape(Shape):
+    unit: UnitName = entry("unit", "The unit's name.")
+    user: bool = entry("true or false", "A unit of the user's own manager.", False)
+
+
+Unit = Annotated[UnitShape, *short_for("unit", UnitName)]
+
+
+class CommandsShape(Shape):
+    start: Words = entry("command", "Starts it, and comes back.")
+    stop: Words = entry("command", "Stops it.")
+    status: Words = entry("command", "Exits 0 while the service runs.")
+    restart: Words | None = entry("command", "Restarts it; used when it restarts alone.", None)
+    pids: Words | None = entry(
+        "command", "Prints the pids of its processes; they prove what environment it has.", None
+    )
+    cwd: Text = entry("folder", "Where the commands run, relative to the workspace.", ".")
+    log: Text | None = entry("path", "Its log file; without it, what `start` prints.", None)
+
+
+class EnvMethodShape(Shape):
+    via: Literal["env_file", "dropin", "script"] = entry(
+        "method", "What is edited: a file of variables, a drop-in of the unit, the serve script."
+    )
+    path: Text | None = entry(
+        "path",
+        "The file, relative to the workspace; for a drop-in of a system unit it may be left out.",
+        None,
+    )
+
+
+class _HealthShape(Shape):
+    timeout: Timeout = entry("duration", "How long after its start it may take.", "1m")
+    settle: Duration = entry("duration", "How long the probe must hold without a break.", "0s")
+
+
+class RequestShape(Shape):
+    expect: int = entry("status", "The status it must answer with.", 200, ge=100, le=599)
+    match: Regex | None = entry("regex", "What the answer must hold.", None)
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = entry(
+        "method", "The request's method.", "GET"
+    )
+    body: str | None = entry("body", "The request's body.", None)
+
+
+class HttpHealthShape(_HealthShape, RequestShape):
+    http: Url = entry("URL", "Healthy when this URL answers.")
+
+
+class TcpHealthShape(_HealthShape):
+    tcp: Address = entry("address", "Healthy when this host:port accepts a connection.")
+
+
+class CommandHealthShape(_HealthShape):
+    command: Words = entry("command", "Healthy when this command exits 0.")
+
+
+class LogHealthShape(_HealthShape):
+    log: Regex = entry("regex", "Healthy once the service has logged a line that this finds.")
+
+
+HealthShape = Annotated[
+    Annotated[HttpHealthShape, Tag("=http")]
+    | Annotated[TcpHealthShape, Tag("=tcp")]
+    | Annotated[CommandHealthShape, Tag("=command")]
+    | Annotated[LogHealthShape, Tag("=log")],
+    one_of("http", "tcp", "command", "log"),
+]
+
+
+class _ServiceShape(Shape):
+    host: Name | None = entry("host", "Its host; may be left out where there is only one.", None)
+    env: EnvMethodShape | None = entry("method", "How its environment is edited.", None)
+    health: list[HealthShape] = entry("health checks", "What must hold for it to be healthy.", [])
+    ports: list[Port] = entry("ports", "The ports that must be free before it starts.", [])
+    stop_timeout: Duration = entry("duration", "How long TERM may take before KILL.", "20s")
+
+
+class ProcessServiceShape(_ServiceShape):
+    process: ProcessShape = entry("process", "The process that campaign starts and stops.")
+
+
+class SystemdServiceShape(_ServiceShape):
+    systemd: Unit = entry("unit", "The systemd unit that it is.")
+
+
+class CommandServiceShape(_ServiceShape):
+    command: CommandsShape = entry("commands", "The commands that start and stop it.")
+
+
+ServiceShape = Annotated[
+    Annotated[ProcessServiceShape, Tag("=process")]
+    | Annotated[SystemdServiceShape, Tag("=systemd")]
+    | Annotated[CommandServiceShape, Tag("=command")],
+    one_of("process", "systemd", "command"),
+]
+
+
+class OutcomesShape(Shape):
+    fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", min_length=1)
+    passed: list[Text] = entry("outcomes", "The outcomes in which it did not.", [], alias="pass")
+    censored: list[Text] = entry("outcomes", "The outcomes cut short before it could show.", [])
+
+
+class RegexShape(OutcomesShape):
+    fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", [])
+    match: OutcomeRegex = entry("regex", "Finds a trial's `outcome`, or the `fail` and `total`.")
+
+
+class JsonlShape(OutcomesShape):
+    outcome: Text = entry("field", "The field that holds a trial's outcome.")
+    id: Text | None = entry("field", "The field that identifies a trial.", None)
+    key: Text | None = entry("field", "The field of the keys that join a trial to log lines.", None)
+    seconds: Text | None = entry("field", "The field that holds a trial's duration.", None)
+
+
+class CountsParseShape(Shape):
+    counts: OutcomesShape = entry("outcomes", 'Reads a line like counts={"leak": 3, "done": 37}.')
+
+
+class RegexParseShape(Shape):
+    regex: RegexShape = entry("options", "Reads lines that a regular expression finds.")
+
+
+class JsonlParseShape(Shape):
+    jsonl: JsonlShape = entry("options", "Reads one JSON object a line.")
+
+
+ParseShape = Annotated[
+    Annotated[CountsParseShape, Tag("=counts")]
+    | Annotated[RegexParseShape, Tag("=regex")]
+    | Annotated[JsonlParseShape, Tag("=jsonl")],
+    one_of("counts", "regex", "jsonl"),
+]
+
+
+class ReproducerShape(Shape):
+    command: Words = entry("command", "What drives the trials; {{ name }} is filled in.")
+    on: Name | None = entry("host", "Where it runs; may be left out for the only host.", None)
+    cwd: Text = entry("folder", "Where it runs, relative to the workspace.", ".")
+    env: dict[Variable, str] = entry("variables", "Its own environment variables.", {})
+    timeout: Timeout = entry("duration", "How long one execution may take.")
+    on_timeout: Literal["censored", "fail"] = entry(
+        "word", "What a trial that the timeout cuts short counts as: censored, or fail."
+    )
+    trials: Scalar | None = entry("number", "How many trials an execution plans.", None)
+    parse: ParseShape | None = entry("parser", "How its output is read; else by exit code.", None)
+    crash_is: Literal["invalid", "fail"] = entry(
+        "word", "What a crash of a service under it counts as.", "invalid"
+    )
+
+
+class CostShape(Shape):
+    currency: str = entry("currency", "The currency of the rates.", "")
+    downtime_per_hour: float = entry("rate", "The price of an hour of downtime.", 0.0, ge=0)
+    occupied_per_hour: float = entry("rate", "The price of an hour of the system.", 0.0, ge=0)
+
+
+class SecretShape(Shape):
+    env: Variable = entry("variable", "The environment variable that holds the secret.")
+
+
+class CampaignFile(Shape):
+    """campaign.yaml: the system under test, how the symptom is provoked, what time costs."""
+
+    campaign: Name = entry("name", "The campaign's name.")
+    symptom: Text = entry("symptom", "What goes wrong, in a sentence.")
+    hosts: dict[Name, HostShape] = entry("hosts", "The machines.", min_length=1)
+    services: dict[Name, ServiceShape] = entry("services", "What runs there.", min_length=1)
+    restart_groups: list[list[Name]] = entry(
+        "groups", "Services that are only ever restarted together, in the order of their start.", []
+    )
+    reproducers: dict[Name, ReproducerShape] = entry("reproducers", "What provokes it.", {})
+    versions: dict[Name, Words] = entry(
+        "commands", "What prints a service's version, on its host; a condition of each run.", {}
+    )
+    cost: CostShape = entry("cost", "What time costs.", CostShape())
+    statistics: StatisticsShape = entry(
+        "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
+    )
+    protected: bool = entry("true or false", "Whether a run must be confirmed by name.", False)
+    secrets: dict[Variable, SecretShape] = entry(
+        "secrets", "Values redacted wherever they show.", {}
+    )
+    record_env: list[Variable] = entry("variables", "Variables recorded in plain text.", [])
