@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from campaign.errors import CampaignError, Exit
 
 if TYPE_CHECKING:
+    from playbooks.language.problems import Problem
     from playbooks.playbook import Playbook
-    from playbooks.problems import Problem
     from playbooks.system import System
 
 
@@ -91,8 +91,8 @@ class Workspace:
         return f"there are: {', '.join(names)}" if names else "write one there first"
 
     def load_system(self) -> "System":
-        """campaign.yaml, checked. Errors: playbooks.load.LoadError."""
-        from playbooks.load import load_system
+        """campaign.yaml, checked. Errors: playbooks.language.load.LoadError."""
+        from playbooks.language.load import load_system
 
         return load_system(self.config, os.environ)
 
@@ -107,8 +107,8 @@ class Workspace:
 
         Each is given those of `variables` that it knows; one that none knows is a problem.
         """
-        from playbooks.load import load_playbook
-        from playbooks.problems import LoadError
+        from playbooks.language.load import load_playbook
+        from playbooks.language.problems import LoadError
 
         paths = [self.playbook_path(name) for name in names]
         known = [_known_variables(path, system, variables) for path in paths]
@@ -135,8 +135,8 @@ class Workspace:
 
 def _known_variables(path: Path, system: "System", given: Iterable[str]) -> frozenset[str]:
     """The variables that the playbook at `path` knows; all that are given where it is no YAML."""
-    from playbooks.load import variables_known
-    from playbooks.problems import LoadError
+    from playbooks.language.load import variables_known
+    from playbooks.language.problems import LoadError
 
     try:
         return variables_known(path, system)
@@ -145,7 +145,7 @@ def _known_variables(path: Path, system: "System", given: Iterable[str]) -> froz
 
 
 def _unknown_variables(given: Iterable[str], known: Collection[str]) -> "list[Problem]":
-    from playbooks.problems import Problem, suggest
+    from playbooks.language.problems import Problem, suggest
 
     return [
         Problem(f"--var {name}", 0, 0, f"no such variable{suggest(name, sorted(known))}", "")
@@ -155,7 +155,7 @@ def _unknown_variables(given: Iterable[str], known: Collection[str]) -> "list[Pr
 
 
 def _misnamed(playbook: "Playbook") -> "Problem":
-    from playbooks.problems import Problem
+    from playbooks.language.problems import Problem
 
     stem = playbook.path.stem
     what = f"the playbook's name is {playbook.name!r}, its file's {stem!r}: make them the same"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from playbooks import diff, envmethods
+from playbooks import diff
+from playbooks.env import methods
 from playbooks.playbook import Diff, Env, Patch, Replace, Upload
 from playbooks.system import Service
 
@@ -113,8 +114,8 @@ class Overlay:
             root, path = service.env.place
             draft = self._draft(service.host, root, path, step, new_mode=_NEW_MODE[service.env.via])
             try:
-                content = envmethods.edit(service.env, draft.content, env.set, env.unset)
-            except envmethods.EnvFileError as error:
+                content = methods.edit(service.env, draft.content, env.set, env.unset)
+            except methods.EnvFileError as error:
                 raise EditError(f"step {step!r}, {service.env.path}: {error}") from error
             if draft.content is not None or content:
                 draft.content = content

@@ -6,7 +6,7 @@ There is no escape: text that holds `{{` is a template, and must be a well-forme
 import re
 from collections.abc import Mapping
 
-from playbooks.problems import shown, suggest
+from playbooks.language.problems import shown, suggest
 
 _OPENING = "{{"
 _TEMPLATE = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}")

@@ -16,7 +16,7 @@ from campaign.cli.text import tell
 from campaign.errors import CampaignError, Exit
 
 if TYPE_CHECKING:
-    from playbooks.problems import LoadError
+    from playbooks.language.problems import LoadError
 
 COMMANDS = {
     "init": ("files", "Write a new workspace."),
@@ -142,7 +142,7 @@ def _guess(close: list[str]) -> str:
 
 def _unforeseen(error: Exception, as_json: bool) -> int:
     """Invalid files carry their problems, a full disk is no one's; the rest is a fault of ours."""
-    problems = sys.modules.get("playbooks.problems")
+    problems = sys.modules.get("playbooks.language.problems")
     if problems is not None and isinstance(error, problems.LoadError):
         return _invalid(error, as_json)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

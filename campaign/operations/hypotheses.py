@@ -93,7 +93,7 @@ def import_file(workspace: Workspace, path: Path) -> Imported:
 
     All or nothing. Errors: LoadError, CampaignError.
     """
-    from playbooks.load import load_hypotheses
+    from playbooks.language.load import load_hypotheses
 
     found = load_hypotheses(path)
     with Recorder.open(workspace.ledger, create=True) as recorder:
@@ -123,7 +123,7 @@ def _merge(
 
 def export(workspace: Workspace) -> str:
     """All hypotheses as YAML that `import_file` reads."""
-    from playbooks.load import dump_hypotheses
+    from playbooks.language.load import dump_hypotheses
 
     with Ledger.open(workspace.ledger) as ledger:
         return dump_hypotheses(ledger.hypotheses())

@@ -14,7 +14,7 @@ from campaign.ledger.recorder import Recorder
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
 from playbooks.hosts.host import Host as Agent
-from playbooks.problems import LoadError
+from playbooks.language.problems import LoadError
 from playbooks.system import Cost, Host
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from campaign.engine.proof import vouched_for
 from campaign.operations.findings import Finding, State, guarded, listed
-from playbooks import envmethods
+from playbooks.env import methods
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
@@ -127,7 +127,7 @@ def _env(seen: Seen) -> Iterator[Finding]:
         return
     try:
         why = precedence.loses(env, _after(seen, env, _NEW_NAME), _NEW_NAME, _VALUE)
-    except envmethods.EnvFileError as error:
+    except methods.EnvFileError as error:
         why = f"{env.path} cannot be edited: {error}"
     if why:
         yield seen.finding("env", f"env steps will not work: {why}", "fail")
@@ -140,7 +140,7 @@ def _env(seen: Seen) -> Iterator[Finding]:
 
 def _after(seen: Seen, env: EnvMethod, name: str) -> tuple[precedence.Layer, ...]:
     """What would set the environment if a step set `name`. Raises EnvFileError."""
-    edited = envmethods.edit(env, seen.read(env.path), {name: _VALUE}, ())
+    edited = methods.edit(env, seen.read(env.path), {name: _VALUE}, ())
     return precedence.layers(
         seen.service, seen.facts, lambda path: edited if path == env.path else seen.read(path)
     )
@@ -154,7 +154,7 @@ def _losing(seen: Seen, env: EnvMethod) -> Iterator[Finding]:
     for name in sorted({name for layer in now for name in (*layer.values, *layer.unset)}):
         try:
             winner = precedence.origin(_after(seen, env, name), name)
-        except envmethods.EnvFileError as error:
+        except methods.EnvFileError as error:
             yield seen.finding("env", f"env steps cannot set {name}: {error}", "warn")
             continue
         if winner.value != _VALUE and winner.layer is not None:

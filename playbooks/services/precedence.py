@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
-from playbooks import dropins, envfiles, envscripts
 from playbooks.agent.envfile import EnvFileError
+from playbooks.env import dropins, env_files, scripts
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.system import CommandSpec, EnvMethod, ProcessSpec, Service
 
@@ -114,7 +114,7 @@ def _unit_layers(env: EnvMethod | None, facts: UnitFacts, read: ReadFile) -> Ite
 
 def _env_file(path: str, read: ReadFile) -> Iterator[Layer]:
     try:
-        yield Layer("env_file", path, envfiles.read(read(path) or b""))
+        yield Layer("env_file", path, env_files.read(read(path) or b""))
     except EnvFileError:
         return
 
@@ -159,6 +159,6 @@ def _script(path: str, read: ReadFile) -> Iterator[Layer]:
     if text is None:
         return
     try:
-        yield Layer("script", path, envscripts.read(text))
+        yield Layer("script", path, scripts.read(text))
     except EnvFileError:
         return

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.load import load_playbook, load_system
+from playbooks.language.load import load_playbook, load_system
 from playbooks.system import System
 
 ROOT = Path(__file__).parents[2]

@@ -30,7 +30,7 @@ _SERVER.set_forkserver_preload(
         "campaign.cli.status",
         "scipy.stats",
         "sqlite_utils",
-        "playbooks.load",
+        "playbooks.language.load",
         "playbooks.hosts.local",
         "playbooks.parsers.jsonl",
     ]

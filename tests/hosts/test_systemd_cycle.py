@@ -12,7 +12,7 @@ from systemd_units import TestUnit, unit
 from campaign.engine import cycle
 from campaign.engine.cycle import CycleFailed
 from campaign.engine.putback import put_back
-from playbooks import dropins, envscripts
+from playbooks.env import dropins, scripts
 from playbooks.hosts.host import Change, Host
 from playbooks.hosts.ssh_config import SshTarget
 from playbooks.services.specs import specs_of
@@ -92,7 +92,7 @@ def edit(host: Host, system: System) -> None:
     assert decode.env
     _, script = host.read(*prefill.env.place)
     assert script is not None
-    scripted = envscripts.edit(script, {"MODE": "fast"}, ())
+    scripted = scripts.edit(script, {"MODE": "fast"}, ())
     changes = [
         Change(*prefill.env.place, hashlib.sha256(script).hexdigest(), scripted),
         Change(*decode.env.place, None, dropins.edit(None, {"LEVEL": "9"}, ()), 0o644),

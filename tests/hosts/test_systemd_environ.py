@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from systemd_units import TestUnit, unit
 
-from playbooks import dropins, envfiles, envmethods
 from playbooks.agent.envfile import EnvFileError
+from playbooks.env import dropins, env_files, methods
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.ssh_config import SshTarget
@@ -92,8 +92,8 @@ def through_dropin(svc: TestUnit, values: list[str]) -> None:
 
 
 def through_env_file(svc: TestUnit, values: list[str]) -> None:
-    wanted = kept(lambda one: envfiles.edit(None, one, ()), values)
-    svc.write(f"/opt/{svc.name}.env", envfiles.edit(None, wanted, ()).decode())
+    wanted = kept(lambda one: env_files.edit(None, one, ()), values)
+    svc.write(f"/opt/{svc.name}.env", env_files.edit(None, wanted, ()).decode())
     found = seen(svc, f"EnvironmentFile=/opt/{svc.name}.env\n")
     assert {name: found.get(name) for name in wanted} == wanted
 
@@ -104,7 +104,7 @@ def test_odd_values_survive_a_dropin(svc: TestUnit) -> None:
 
 
 def test_odd_values_survive_an_env_file(svc: TestUnit) -> None:
-    assert len(kept(lambda one: envfiles.edit(None, one, ()), ODD)) == len(ODD)
+    assert len(kept(lambda one: env_files.edit(None, one, ()), ODD)) == len(ODD)
     through_env_file(svc, ODD)
 
 
@@ -183,6 +183,6 @@ def test_a_method_that_loses_is_told_which_wins(
     svc.service(f"EnvironmentFile=/opt/{svc.name}.env\nExecStart=/opt/{svc.name}.sh\n")
     where = svc.machine.root / env.path.lstrip("/")
     before = where.read_bytes() if where.exists() else None
-    svc.write(env.path, envmethods.edit(env, before, {name: "new"}, ()).decode())
+    svc.write(env.path, methods.edit(env, before, {name: "new"}, ()).decode())
     why = precedence.loses(env, layers(host, svc, env), name, "new")
     assert (said in why) if said else (why == "")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.load import LoadError, load_playbook, load_system
+from playbooks.language.load import LoadError, load_playbook, load_system
 from playbooks.playbook import Playbook
 from playbooks.system import System
 

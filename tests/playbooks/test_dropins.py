@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbooks.agent.envfile import EnvFileError
-from playbooks.dropins import edit, read, unset_names
+from playbooks.env.dropins import edit, read, unset_names
 
 THERE = b"""\
 # ours

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from playbooks.envfiles import EnvFileError, edit, read
+from playbooks.env.env_files import EnvFileError, edit, read
 
 FILE = b"""# the engine
 HOST=127.0.0.1

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from playbooks.agent.envfile import EnvFileError
-from playbooks.envscripts import edit, read
+from playbooks.env.scripts import edit, read
 
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from load_workspace import CAMPAIGN, ENVIRON, PLAYBOOK, Workspace
 
-from playbooks.load import LoadError, load_hypotheses, load_system
+from playbooks.language.load import LoadError, load_hypotheses, load_system
 
 _YAMLISH = st.text(alphabet="ab:-{}[]&*!|>'\"%@`#?,\\ \n\t0x1.~<=\x85\u2028é", max_size=60)
 _PIECE = st.one_of(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbooks.durations import duration, seconds, size, size_text
+from playbooks.language.durations import duration, seconds, size, size_text
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from load_workspace import said
 
 from hypotheses.hypothesis import Hypothesis, Standing
-from playbooks.load import LoadError, dump_hypotheses, load_hypotheses
+from playbooks.language.load import LoadError, dump_hypotheses, load_hypotheses
 
 FILE = """\
 hypotheses:

@@ -6,7 +6,7 @@ import pytest
 from load_workspace import CAMPAIGN, PLAYBOOK, SLUGS, Workspace, edited, said
 
 from hypotheses.verdict import Expect
-from playbooks.load import LoadError, load_playbook
+from playbooks.language.load import LoadError, load_playbook
 from playbooks.playbook import (
     Action,
     Collect,

@@ -6,7 +6,7 @@ import pytest
 from load_workspace import CAMPAIGN, ENVIRON, Workspace, edited, said
 
 from hypotheses.assumptions import DEFAULTS, Grid, Settings
-from playbooks.load import LoadError, load_system
+from playbooks.language.load import LoadError, load_system
 from playbooks.system import (
     CommandProbe,
     Cost,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from load_workspace import said
 
-from playbooks.load import LoadError, load_hypotheses
-from playbooks.marks import MAX_BYTES
-from playbooks.problems import Problem
+from playbooks.language.load import LoadError, load_hypotheses
+from playbooks.language.marks import MAX_BYTES
+from playbooks.language.problems import Problem
 
 VALID = "hypotheses:\n  mtp: {claim: it is so}\n"
 

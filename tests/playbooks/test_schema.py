@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from playbooks.schema import json_schemas
+from playbooks.language.schema import json_schemas
 
 SCHEMAS = json_schemas()
 
@@ -73,7 +73,8 @@ def test_a_step_has_exactly_one_action() -> None:
 
 def test_durations_and_templates_need_no_pydantic() -> None:
     code = (
-        "import sys, playbooks.durations, playbooks.templates, playbooks.problems;"
+        "import sys, playbooks.language.durations, playbooks.language.problems, "
+        "playbooks.templates;"
         "sys.exit(bool({'pydantic', 'yaml'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

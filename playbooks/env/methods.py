@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from playbooks import dropins, envfiles, envscripts
 from playbooks.agent.envfile import EnvFileError
+from playbooks.env import dropins, env_files, scripts
 from playbooks.system import EnvMethod
 
 __all__ = ["EnvFileError", "edit", "read"]
@@ -18,11 +18,11 @@ def read(method: EnvMethod, text: bytes | None) -> dict[str, str]:
         return {}
     match method.via:
         case "env_file":
-            return envfiles.read(text)
+            return env_files.read(text)
         case "dropin":
             return dropins.read(text)
         case "script":
-            return envscripts.read(text)
+            return scripts.read(text)
 
 
 def edit(
@@ -36,11 +36,11 @@ def edit(
     _check(set, gone)
     match method.via:
         case "env_file":
-            return envfiles.edit(text, set, gone)
+            return env_files.edit(text, set, gone)
         case "dropin":
             return dropins.edit(text, set, gone)
         case "script":
-            return envscripts.edit(text, set, gone)
+            return scripts.edit(text, set, gone)
 
 
 def _check(set: Mapping[str, str], unset: Collection[str]) -> None:

@@ -20,7 +20,14 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import CoreSchema, NullableSchema, WithDefaultSchema
 
-from playbooks.durations import DURATION, DURATION_PATTERN, SIZE, SIZE_PATTERN, seconds, size
+from playbooks.language.durations import (
+    DURATION,
+    DURATION_PATTERN,
+    SIZE,
+    SIZE_PATTERN,
+    seconds,
+    size,
+)
 
 _T = TypeVar("_T")
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Tag
 
-from playbooks.fieldtypes import (
+from playbooks.language.fieldtypes import (
     Address,
     Duration,
     Name,
@@ -24,7 +24,7 @@ from playbooks.fieldtypes import (
     one_of,
     short_for,
 )
-from playbooks.statistics import StatisticsShape
+from playbooks.language.statistics import StatisticsShape
 
 
 class _HostShape(Shape):

@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import Tag, ValidationError
 from pydantic_core import ErrorDetails
 
-from playbooks.fieldtypes import Shape
-from playbooks.marks import Document, Node
-from playbooks.problems import meant, shown, suggest
+from playbooks.language.fieldtypes import Shape
+from playbooks.language.marks import Document, Node
+from playbooks.language.problems import meant, shown, suggest
 
 _S = TypeVar("_S", bound=Shape)
 _Location = Sequence[str | int]

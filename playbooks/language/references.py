@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from playbooks.fieldtypes import is_url
-from playbooks.marks import Document, Node
-from playbooks.problems import meant, shown, suggest
+from playbooks.language.fieldtypes import is_url
+from playbooks.language.marks import Document, Node
+from playbooks.language.problems import meant, shown, suggest
 from playbooks.system import Reproducer, System
 from playbooks.templates import TemplateError, names, render, unset
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
-from playbooks import dropins, schema, system_schema
-from playbooks.marks import Document, Node
+from playbooks.env import dropins
+from playbooks.language import schema, system_schema
+from playbooks.language.marks import Document, Node
+from playbooks.language.problems import shown
 from playbooks.playbook import (
     Action,
     Collect,
@@ -31,7 +33,6 @@ from playbooks.playbook import (
     Upload,
     Wait,
 )
-from playbooks.problems import shown
 from playbooks.schedule import Schedule
 from playbooks.system import (
     CommandProbe,

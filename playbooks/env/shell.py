@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from playbooks.shell_words import META, Lexer, ShellError, Word
+from playbooks.env.shell_words import META, Lexer, ShellError, Word
 
 __all__ = ["ASSIGNMENT", "Command", "Script", "ShellError", "Word", "read"]
 

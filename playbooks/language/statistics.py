@@ -3,7 +3,7 @@
 from pydantic import model_validator
 
 from hypotheses.assumptions import Grid, Settings
-from playbooks.fieldtypes import Percent, Shape, entry, refused
+from playbooks.language.fieldtypes import Percent, Shape, entry, refused
 
 
 class WeightedShape(Shape):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Tag
 
-from playbooks.fieldtypes import (
+from playbooks.language.fieldtypes import (
     KeyRegex,
     KeyValueRegex,
     Mode,
@@ -29,7 +29,7 @@ from playbooks.fieldtypes import (
     one_of,
     short_for,
 )
-from playbooks.system_schema import CampaignFile, RequestShape
+from playbooks.language.system_schema import CampaignFile, RequestShape
 
 
 class _PatchShape(Shape):

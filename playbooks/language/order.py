@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from playbooks.marks import Document, Node
-from playbooks.problems import shown, suggest
+from playbooks.language.marks import Document, Node
+from playbooks.language.problems import shown, suggest
 
 _CHANGES = ("patch", "env")
 _ACTIONS = (

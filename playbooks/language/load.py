@@ -7,17 +7,17 @@ from types import MappingProxyType
 import yaml
 
 from hypotheses.hypothesis import Hypothesis
-from playbooks import build
-from playbooks.complaints import check
-from playbooks.machines import check_machines, check_roots
-from playbooks.marks import read
-from playbooks.order import check_order
+from playbooks.language import build
+from playbooks.language.complaints import check
+from playbooks.language.machines import check_machines, check_roots
+from playbooks.language.marks import read
+from playbooks.language.order import check_order
+from playbooks.language.problems import LoadError, Problem
+from playbooks.language.references import Scope, check_playbook, check_system, variables_of
+from playbooks.language.schema import HypothesesFile, PlaybookFile
+from playbooks.language.system_schema import CampaignFile
 from playbooks.playbook import Playbook
-from playbooks.problems import LoadError, Problem
-from playbooks.references import Scope, check_playbook, check_system, variables_of
-from playbooks.schema import HypothesesFile, PlaybookFile
 from playbooks.system import System
-from playbooks.system_schema import CampaignFile
 
 __all__ = [
     "LoadError",

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 
 import yaml
 
-from playbooks.problems import LoadError, Problem, shown
+from playbooks.language.problems import LoadError, Problem, shown
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 40

@@ -9,9 +9,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from playbooks import shell
 from playbooks.agent.envfile import EnvFileError
-from playbooks.shell import ASSIGNMENT, Command, Script, Word
+from playbooks.env import shell
+from playbooks.env.shell import ASSIGNMENT, Command, Script, Word
 
 _SHELL = re.compile(r"#![ \t]*\S*?(?:env[ \t]+(?:-S[ \t]*)?)?(?:ba|da|k|z|a)?sh(?:[ \t].*)?\Z")
 _DECLARERS = frozenset(["export", "declare", "typeset", "local", "readonly"])

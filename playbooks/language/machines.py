@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from playbooks.marks import Document, Node
-from playbooks.problems import shown
+from playbooks.language.marks import Document, Node
+from playbooks.language.problems import shown
 
 
 def check_machines(document: Document) -> None:

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from playbooks import unitwords
 from playbooks.agent.envfile import EnvFileError
+from playbooks.env import unit_words
 
 NAME = "zz-campaign.conf"
 """Sorts behind what `systemctl edit` and others write, for the last drop-in wins."""
@@ -33,10 +33,10 @@ class _Line:
     value: str
 
     @property
-    def words(self) -> list[unitwords.UnitWord]:
+    def words(self) -> list[unit_words.UnitWord]:
         try:
-            return unitwords.split(self.value)
-        except unitwords.UnitWordError as error:
+            return unit_words.split(self.value)
+        except unit_words.UnitWordError as error:
             raise EnvFileError(f"{self.raw.strip()!r}: {error}") from None
 
 
@@ -77,7 +77,7 @@ def edit(text: bytes | None, set: Mapping[str, str], unset: Collection[str]) -> 
     new = {name: value for name, value in set.items() if had.get(name) != value}
     gone = [name for name in unset if name not in unset_names(text)]
     kept = "".join(_without(line, {*new, *gone}, {*set}) for line in _lines(text))
-    added = [f"Environment={unitwords.quoted(f'{name}={value}')}\n" for name, value in new.items()]
+    added = [f"Environment={unit_words.quoted(f'{name}={value}')}\n" for name, value in new.items()]
     added += [f"UnsetEnvironment={name}\n" for name in gone]
     return (_ready(kept) + "".join(added) if added else kept).encode("utf-8", "surrogateescape")
 

@@ -1,0 +1,1 @@
+"""The language: YAML with marks -> strict shapes -> references checked -> frozen playbooks."""
