@@ -1,11 +1,12 @@
 """What must hold on the hosts before a plan may run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from campaign.engine.session import Hosts
+from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from playbooks.hosts.connection import HostError
-from playbooks.hosts.host import Host
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.plan import Boot, Plan
 from playbooks.system import Service, System
@@ -13,9 +14,10 @@ from playbooks.system import Service, System
 
 def refuse_outstanding(hosts: Hosts) -> None:
     """Errors: CampaignError (REFUSED) where a host still has changes of an earlier run."""
+    hosts.look()
     for name in hosts.names():
-        left = hosts.peek(name).journal()
-        if left.outstanding:
+        if hosts.peek(name).greeting.outstanding:
+            left = hosts.peek(name).journal()
             what = ", ".join(entry.path for entry in left.entries) or "a restart that is due"
             raise CampaignError(
                 Exit.REFUSED,
@@ -29,10 +31,12 @@ def refuse_newer_files(plan: Plan, system: System, hosts: Hosts) -> None:
 
     changed by someone after the service that runs it started: what runs is not what it says.
     """
-    for name in dict.fromkeys(name for boot in plan.boots for name in boot.services):
-        _refuse_unusable(system.services[name], hosts)
+    restarted = dict.fromkeys(name for boot in plan.boots for name in boot.services)
+    all_at_once(partial(_refuse_unusable, system.services[name], hosts) for name in restarted)
+    looks = {name: partial(_started_at, system.services[name], hosts) for name in restarted}
+    started = by_name(looks)
     for boot in plan.measured:
-        for text in _newer(boot, system, hosts):
+        for text in _newer(boot, system, started):
             raise CampaignError(
                 Exit.REFUSED, text, "restart it first (campaign services restart), then run again"
             )
@@ -55,18 +59,16 @@ def _refuse_unusable(service: Service, hosts: Hosts) -> None:
         )
 
 
-def _newer(boot: Boot, system: System, hosts: Hosts) -> Iterator[str]:
-    started = {name: _started_at(system, hosts, name) for name in boot.services}
+def _newer(boot: Boot, system: System, started: Mapping[str, float | None]) -> Iterator[str]:
     for edit in boot.edits:
-        for name, at in started.items():
-            service = system.services[name]
+        for name in boot.services:
+            service, at = system.services[name], started[name]
             if at is None or service.host != edit.host or edit.before.sha256 is None:
                 continue
             if edit.before.mtime_ns / 1e9 > at + 0.01:
                 yield f"{edit.where} was changed after {name} started"
 
 
-def _started_at(system: System, hosts: Hosts, name: str) -> float | None:
-    host: Host = hosts.peek(system.services[name].host)
-    state = host.service_state(spec_of(system.services[name]))
+def _started_at(service: Service, hosts: Hosts) -> float | None:
+    state = hosts.peek(service.host).service_state(spec_of(service))
     return state.started_at if state.running else None

@@ -51,8 +51,7 @@ def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
     reach = _reach(workspace)
     started = time.time()
     with reach.hosts as hosts:
-        for name in hosts.names():
-            hosts[name]
+        hosts.hold()
         kept = _accept(workspace, hosts, accepted)
         restored = put_back(hosts)
     done = Recovered(restored, note=reach.note, accepted=kept)

@@ -58,8 +58,7 @@ def ready(workspace: Workspace, request: Request, command: str) -> Iterator[Read
         open_hosts(workspace, system, " ".join(request.playbooks)) as hosts,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):
-        for name in hosts.names():
-            hosts[name]
+        hosts.hold()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
         planned = plan(workspace, request, hosts)
         yield Ready(
