@@ -271,7 +271,7 @@ def _planned(
 
     walk = Walk(sequences)
     settled = _settled(belief, sets, sequences)
-    bonus = economy.saved * settled
+    bonus = np.where(settled, np.float64(economy.saved), np.float64(0))
     price = belief.settings.price * economy.rates * economy.trial
     stop = walk.best(price, bonus).stop | settled
     ends = walk.ends(stop)
