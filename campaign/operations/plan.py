@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from campaign.engine.preflight import refuse_newer_files, refuse_outstanding
+from campaign.engine.preflight import refuse_outstanding, refuse_unready
 from campaign.engine.session import Hosts
 from campaign.engine.stopping import with_rules
 from campaign.errors import CampaignError, Exit
@@ -145,7 +145,7 @@ def _planned(
             made = with_rules(made, system, history.ledger)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
-        refuse_newer_files(made, system, hosts)
+        refuse_unready(made, system, hosts)
         shows = tuple(_can_show(system, made, history))
     return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
 

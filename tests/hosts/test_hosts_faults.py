@@ -145,17 +145,26 @@ class TestOrchestrator:
 
 
 class TestDisk:
-    @pytest.mark.parametrize("part", ["src", ".state"])
-    def test_full_while_patching(self, far: UnitToy, part: str) -> None:
-        before = far.files()
+    @pytest.mark.parametrize(
+        ("part", "code", "said"),
+        [
+            ("src", 3, ["No space left on device", "nothing was changed"]),
+            (".state", 6, ["no room is left for the journal in /srv/"]),
+        ],
+    )
+    def test_full_before_patching(
+        self, far: UnitToy, part: str, code: int, said: list[str]
+    ) -> None:
+        """Nothing is stopped, and nothing written."""
+        before, pid = far.files(), far.show("MainPID")
         with far.small_disk(part) as fill:
             filler = fill()
             done = far.run("run", "fix", "-y")
-            assert done.returncode == 3, done.stderr
-            assert "No space left on device" in done.stderr
-            assert "nothing was changed" in done.stderr
+            assert done.returncode == code, done.stderr
+            assert all(one in done.stderr for one in said)
             filler.unlink()
             far.check_as_before(before)
+            assert far.show("MainPID") == pid
             assert far.run("recover").stdout == NOTHING
 
     def test_full_while_putting_back(self, far: UnitToy) -> None:
