@@ -285,9 +285,10 @@ def planned_trials(system: System, playbook: Playbook) -> int | None:
 def _without_undo(plan: Plan) -> Iterator[str]:
     for boot in plan.measured:
         for step in (*boot.before, *boot.measures):
-            if _is_one_way(step):
+            if is_one_way(step):
                 yield f"{boot.title}: step {step.name!r}"
 
 
-def _is_one_way(step: Step) -> bool:
+def is_one_way(step: Step) -> bool:
+    """Whether nothing takes the step's effect back."""
     return isinstance(step.action, Command) and step.action.undo is None
