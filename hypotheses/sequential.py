@@ -6,11 +6,14 @@ reason to stop, or None. What the model believes does not depend on the rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any, Protocol
+
+from hypotheses.observation import Counts
+from hypotheses.rates import rate_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,15 +47,16 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Fixed:
-    """All trials, whatever they bring."""
+    """All trials, whatever they bring; `why`, where another rule was asked for."""
 
     at_most: int
+    why: str = ""
 
     def __post_init__(self) -> None:
         _check_at_most(self.at_most)
 
     def __str__(self) -> str:
-        return f"fixed: {_trials(self.at_most)}"
+        return f"fixed: {_trials(self.at_most)}{f', since {self.why}' if self.why else ''}"
 
     def stop(self, outcomes: Sequence[bool]) -> str | None:
         return f"all {_trials(self.at_most)} done" if len(outcomes) >= self.at_most else None
@@ -104,7 +108,27 @@ class WhenDecided:
         return len(self.marks) - 1
 
     def __str__(self) -> str:
-        return f"when decided, at most {_trials(self.at_most)}"
+        ends = " or ".join(self._ends())
+        return f"when decided, at most {_trials(self.at_most)}{f': at {ends}' if ends else ''}"
+
+    def _ends(self) -> Iterator[str]:
+        """Where it stops early, in words: so many failures within so many trials, or clean ones."""
+        for failures in range(1, self.at_most):
+            within = self._through(failures)
+            if within >= self.at_most - 1:
+                yield _failures(failures)
+                break
+            if within:
+                yield f"{_failures(failures)} within {_trials(within)}"
+        clean = [n for n in range(1, self.at_most) if self.marks[n][0] != GO_ON]
+        if clean:
+            yield f"{_trials(clean[0])} without one"
+
+    def _through(self, failures: int) -> int:
+        """The last trial up to which the `failures`-th failure ends it, whenever it comes; or 0."""
+        rows = range(failures, self.at_most)
+        going_on = (n for n in rows if self.marks[n][failures] == GO_ON)
+        return next(going_on, self.at_most) - 1 if self.marks[failures][failures] != GO_ON else 0
 
     def stop(self, outcomes: Sequence[bool]) -> str | None:
         n = len(outcomes)
@@ -143,6 +167,17 @@ class Sequential:
         if reached >= self.limit:
             return f"e-value {reached:.3g}: the rates differ"
         return Fixed(self.at_most).stop(outcomes)
+
+
+def stopped_text(counts: Counts, stops: Iterable[str]) -> str:
+    """Counts with what they allow and how they were stopped early: see `early_text`."""
+    told = tuple(dict.fromkeys(filter(None, stops)))
+    return ", ".join((early_text(counts), *told)) if told else rate_text(counts)
+
+
+def early_text(counts: Counts) -> str:
+    """Counts that a rule ended early; where all of them failed, 1/1 say, they are no rate."""
+    return rate_text(counts) if counts.passed or not counts.n else str(counts)
 
 
 def e_value(pairs: Iterable[tuple[bool, bool]]) -> float:
