@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from campaign.engine import standing
+from campaign.engine import belief, standing
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
 from campaign.engine.events import BootStarted, Note
@@ -15,6 +15,7 @@ from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned, Stopped
+from campaign.engine.together import Beside
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.owner import current_owner
@@ -62,7 +63,8 @@ def execute(plan: Plan, session: Session) -> Outcome:
 
     Errors: CampaignError when not even the first run could be recorded.
     """
-    return _Walk(plan, session).run()
+    with Beside(belief.load_ahead):  # the system takes its time to restart
+        return _Walk(plan, session).run()
 
 
 class _Walk:

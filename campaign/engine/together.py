@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from queue import SimpleQueue
-from typing import TypeVar
+from types import TracebackType
+from typing import Generic, Self, TypeVar
 
 _T = TypeVar("_T")
 
@@ -51,6 +52,44 @@ def all_at_once(
     """As `at_once`, where nothing is given back."""
     for _ in at_once(work, failed):
         pass
+
+
+class Beside(Generic[_T]):
+    """Something that is done beside what its `with` block does. `result` waits for what it gave,
+
+    or raises its error; the block ends when it has ended, unless a signal ends the block.
+    """
+
+    def __init__(self, work: Callable[[], _T]) -> None:
+        self._work = work
+        self._given: list[_T] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._do, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None or issubclass(kind, Exception):
+            self._thread.join()
+
+    def result(self) -> _T:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._given[0]
+
+    def _do(self) -> None:
+        try:
+            self._given.append(self._work())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the result is wanted
+            self._error = error
 
 
 def by_name(work: Mapping[str, Callable[[], _T]]) -> dict[str, _T]:
