@@ -93,7 +93,7 @@ def run(
 
 
 def carry_out(one: Ready) -> Outcome:
-    """Executes a ready run with progress on stderr and signals handled."""
+    """Executes a ready run with progress on stderr and signals handled, and says what failed."""
     with Progress() as progress:
         stop = Stop(
             refuse=lambda: progress.line(
@@ -102,7 +102,10 @@ def carry_out(one: Ready) -> Outcome:
             )
         )
         with handled(stop):
-            return one.execute(progress, stop)
+            outcome = one.execute(progress, stop)
+    if outcome.error:
+        tell(shown(f"campaign: {progress.in_short(outcome.error)}"))
+    return outcome
 
 
 def _confirm(planned: Planned, yes: bool, yes_i_mean: str | None) -> None:
@@ -172,8 +175,6 @@ def _data(outcome: Outcome) -> dict[str, object]:
 
 def _last_words(outcome: Outcome, code: Exit, expect: str | None) -> list[str]:
     lines = []
-    if outcome.error:
-        lines.append(f"campaign: {outcome.error}")
     if outcome.remaining:
         lines.append("DIRTY: not everything could be put back. What is left to do:")
         lines += [f"  - {one}" for one in outcome.remaining]
@@ -235,7 +236,8 @@ def _recovered(done: recovering.Recovered) -> list[str]:
     ]
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
-        lines.append(f"restarted {', '.join(lived.services)}")
+        if lived.healthy_at is not None:
+            lines.append(f"restarted {', '.join(lived.services)}")
     lines += [f"closed run {run}" for run in done.runs]
     did_something = len(lines) > bool(done.note)
     if done.remaining:

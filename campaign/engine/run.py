@@ -91,8 +91,6 @@ class _Walk:
             self._way_back()
             raise
         restored = self._way_back()
-        if code is Exit.COMPLETED:
-            code = self._session.stop.exit or code
         return self._outcome(Exit.DIRTY if restored.dirty else code, restored)
 
     def _walk(self) -> None:
