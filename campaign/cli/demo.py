@@ -48,8 +48,9 @@ def _run(workspace: Workspace, folder: Path) -> int:
     with ready(workspace, Request(operations.PLAYBOOKS, {}), options.command_line()) as one:
         tell(plans.as_text(one.planned, diffs=False))
         outcome = carry_out(one)
-    for text in outcome.remaining:
-        tell(f"campaign: {text}")
+    for text in (outcome.in_short, *outcome.remaining):
+        if text:
+            tell(f"campaign: {text}")
     if outcome.exit is Exit.COMPLETED:
         click.echo(_report(workspace))
         click.echo(

@@ -33,7 +33,6 @@ class Progress:
         self._step = ""
         self._started = 0.0
         self._counts = ""
-        self._failed: StepEnded | None = None
 
     def __enter__(self) -> "Progress":
         if sys.stderr.isatty():
@@ -89,17 +88,8 @@ class Progress:
         with suppress(OSError):
             self._live.console.print(Text(shown(text)), soft_wrap=True)
 
-    def in_short(self, error: str) -> str:
-        """The error of a run; of what the line of its failed step has told, only that it failed."""
-        step = self._failed
-        if step is None or not step.detail or not error.startswith(step.detail):
-            return error
-        return f"step {step.position}, {step.name}, failed{error.removeprefix(step.detail)}"
-
     def _ended(self, event: StepEnded) -> None:
         self._step = ""
-        if event.status == "failed":
-            self._failed = event
         mark = MARKS[event.status]
         detail = f"  {event.detail}" if event.detail else ""
         self.line(f"{event.position:>3}  {event.name}  {mark}  {seconds(event.seconds)}{detail}")
