@@ -189,6 +189,10 @@ class ProcessVerbs:
         processes = tuple(_made(Process, one) for one in facts["processes"])
         return _made(ServiceState, {**facts, "processes": processes})
 
+    def services_running(self) -> tuple[str, ...]:
+        """The names of the embedded services that run, of campaign.yaml as it is now or not."""
+        return tuple(self.connection.call("services_running")[0]["names"])
+
     def service_log(
         self,
         spec: ServiceSpec,
