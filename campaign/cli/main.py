@@ -34,7 +34,7 @@ COMMANDS = {
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
     "runs": ("runs", "List, show and retract runs."),
     "report": ("status", "Print the campaign's report."),
-    "services": ("services", "Start, stop and list the embedded services."),
+    "services": ("services", "Start, stop and list the services."),
     "schema": ("files", "Print the JSON Schema of the files."),
 }
 

@@ -185,7 +185,7 @@ def last_words(outcome: Outcome, code: Exit, expect: str | None) -> list[str]:
     """What a person is told at the end of an invocation."""
     lines = []
     if outcome.error:
-        lines.append(f"campaign: {outcome.error}")
+        lines.append(f"campaign: {outcome.in_short}")
     if outcome.remaining:
         lines.append("DIRTY: not everything could be put back. What is left to do:")
         lines += [f"  - {one}" for one in outcome.remaining]
@@ -247,7 +247,8 @@ def _recovered(done: recovering.Recovered) -> list[str]:
     ]
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
-        lines.append(f"restarted {', '.join(lived.services)}")
+        if lived.healthy_at is not None:
+            lines.append(f"restarted {', '.join(lived.services)}")
     lines += [f"closed run {run}" for run in done.runs]
     did_something = len(lines) > bool(done.note)
     if done.remaining:

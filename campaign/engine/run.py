@@ -37,12 +37,16 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an invocation ended: its runs, its exit code, and what a person must still do."""
+    """How an invocation ended: its runs, its exit code, and what a person must still do.
+
+    `in_short` is the error for who has followed the run: the line of a failed step has told it.
+    """
 
     runs: tuple[RunResult, ...]
     exit: Exit
     error: str = ""
     remaining: tuple[str, ...] = ()
+    in_short: str = ""
 
 
 @dataclass
@@ -93,8 +97,6 @@ class _Walk:
             self._way_back()
             raise
         restored = self._way_back()
-        if code is Exit.COMPLETED:
-            code = self._session.stop.exit or code
         return self._outcome(Exit.DIRTY if restored.dirty else code, restored)
 
     def _walk(self) -> None:
@@ -238,7 +240,15 @@ class _Walk:
             RunResult(one.id, one.playbook.name, one.status, one.verdict)
             for one in self._runs.values()
         )
-        return Outcome(runs, code, self._error, restored.remaining)
+        return Outcome(runs, code, self._error, restored.remaining, self._in_short())
+
+    def _in_short(self) -> str:
+        for running in self._runs.values():
+            step = running.steps.failed
+            if step is not None and step.detail and self._error.startswith(step.detail):
+                more = self._error.removeprefix(step.detail)
+                return f"step {step.position}, {step.name}, failed{more}"
+        return self._error
 
 
 @contextmanager
