@@ -62,12 +62,17 @@ def price_text(option: Option, currency: str) -> str:
     price = option.price
     parts = [
         count(price.restarts, "restart"),
-        f"{seconds(price.seconds)} with {count(option.trials, 'trial')}",
+        f"{seconds(price.seconds)} with {_trials(option)}",
         f"{seconds(price.downtime_s)} of it down",
     ]
     if currency or price.money:
         parts.append(money(price.money, currency))
     return ("about " if not price.guessed else "by a guess ") + ", ".join(parts)
+
+
+def _trials(option: Option) -> str:
+    """Of a run of several boots, those of each."""
+    return count(option.trials, "trial") + (" a boot" if option.price.restarts > 2 else "")
 
 
 def prospect(option: Option) -> str | None:
@@ -91,9 +96,10 @@ def prospect(option: Option) -> str | None:
 def _row(option: Option, currency: str) -> tuple[str, ...]:
     price = option.price
     guess = "~" if price.guessed else ""
+    one_of = f" (1 of {option.arms} arms)" if option.arms > 1 else ""
     row = (
         option.name,
-        ", ".join(option.toggles) or f"nothing ({option.purpose})",
+        f"{', '.join(option.toggles) or f'nothing ({option.purpose})'}{one_of}",
         str(option.trials),
         guess + seconds(price.seconds),
         guess + seconds(price.downtime_s),

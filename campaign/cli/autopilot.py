@@ -146,7 +146,10 @@ def _chosen(event: Chosen) -> Iterator[str]:
 
 def _ran(event: Ran) -> Iterator[str]:
     before, after = event.chosen.advice, event.advice
-    yield from last_words(event.outcome, event.outcome.exit, None)
+    if event.outcome.runs:
+        yield from last_words(event.outcome, event.outcome.exit, None)
+    else:
+        yield f"campaign: {event.outcome.error}"
     if event.outcome.exit is Exit.COMPLETED:
         yield f"   believed before: {advice.believed(before.parts, before.none)}"
         yield f"   believed now:    {advice.believed(after.parts, after.none)}"

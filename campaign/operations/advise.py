@@ -95,15 +95,15 @@ def advise(workspace: Workspace, own: Left = NO_LIMITS) -> Advice:
 
 def _found(desk: Desk) -> _Found:
     """What is left to show where the search is decided; else a control where due, then the rest."""
-    due = controls.due(desk.belief)
+    due, seen = controls.due(desk.belief), _seen(desk)
     state = None if due is Purpose.REPRODUCE else decided(desk.belief)
     if state is not None:
         return _to_show(desk, state) if state else _none_listed(desk)
     if due is None:
-        return _Found(_ranked(desk), [], _seen(desk))
+        return _Found(_ranked(desk), [seen] if seen else [], seen)
     options, notes = controls.controls(desk, due)
     rest = [] if due is Purpose.REPRODUCE else _ranked(desk)
-    return _Found([*options, *rest], notes, _seen(desk), due)
+    return _Found([*options, *rest], [*notes, seen] if seen else notes, seen, due)
 
 
 def _ranked(desk: Desk) -> list[Option]:
@@ -118,15 +118,18 @@ def _none_listed(desk: Desk) -> _Found:
 
 
 def _seen(desk: Desk) -> str:
-    """The hypotheses that stand on a mechanism that was seen, while restarts decide nothing."""
-    stands = [
-        one.slug
+    """What stands on a mechanism that was seen, or on a person's word, while restarts are open."""
+    return "; ".join(
+        f"{one.slug} is {one.standing}: {_reason(desk.ledger, one.slug)}"
         for one in desk.ledger.hypotheses()
         if one.standing in (Standing.SUPPORTED, Standing.CONFIRMED)
         and one.slug in desk.belief.causes
         and judge(desk.belief, one.slug).qualifier != Qualifier.PARTIAL
-    ]
-    return f"{' and '.join(stands)}: supported, see campaign hypothesis show" if stands else ""
+    )
+
+
+def _reason(ledger: Ledger, slug: str) -> str:
+    return [one.text for one in ledger.events(slug) if one.standing][-1]
 
 
 def _to_show(desk: Desk, state: frozenset[str]) -> _Found:

@@ -87,8 +87,8 @@ class Autopilot:
 
     def run(self, chosen: Chosen, emit: Emit, stop: Stop) -> Ran:
         """Runs it as `campaign run` does; whatever happens, what was changed is put back."""
-        self._runs += 1
         outcome = self._execute(chosen, emit, stop)
+        self._runs += len(outcome.runs)
         if outcome.exit is Exit.COMPLETED:
             self._advice = self._advise()
             self._count_controls(chosen)
@@ -169,7 +169,7 @@ def _stopped(ran: Ran) -> str | None:
     if outcome.exit is Exit.DIRTY:
         return f"{name} left the system dirty"
     if outcome.exit is not Exit.COMPLETED:
-        return f"{name}: {outcome.error or 'asked to stop'}"
+        return f"{name} did not complete" if outcome.error else "asked to stop"
     invalid = [
         f"{one.playbook} came out invalid: {'; '.join(one.verdict.reasons[:1])}"
         for one in outcome.runs

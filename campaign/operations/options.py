@@ -10,10 +10,11 @@ class Option:
     """A restart that could be next; `name` is what `campaign run` takes.
 
     `teaches` is the question it answers, `about` the suspect that a look into a mechanism is for;
-    all its `trials` are driven. `bits` are expected, `worth`
-    is bits a second with a decision counted in, and `decides` the chance of one. `chance` is the
-    probability that the answer is yes, and `if_yes` and `if_no` what the counts make of that.
-    `one_way`: a step of it cannot be taken back.
+    all its `trials` are driven. Of a run with several `arms` that remove something, `toggles` and
+    the figures are those of the most telling one, each with its trials. `bits` are expected,
+    `worth` is bits a second with a decision counted in, and `decides` the chance of one. `chance`
+    is the probability that the answer is yes, and `if_yes` and `if_no` what the counts make of
+    that. `one_way`: a step of it cannot be taken back.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Option:
     trials: int
     price: Price
     about: str = ""
+    arms: int = 1
     bits: float = 0.0
     worth: float = 0.0
     decides: float = 0.0

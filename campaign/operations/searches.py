@@ -123,6 +123,7 @@ def _option(
         toggles=tuple(sorted(best.toggles)),
         trials=arm.trials,
         price=experiment.price,
+        arms=len(experiment.arms),
         bits=bits,
         worth=best.worth * bits / best.bits if best.bits else best.worth,
         decides=best.decides,
