@@ -73,10 +73,14 @@ class Restart:
 
 @dataclass(frozen=True)
 class StopWhen:
-    """When a reproduction stops: after all its trials, after `failures`, or by the e-process."""
+    """When a reproduction stops: after all its trials, after `failures`, by the e-process, or
 
-    kind: Literal["fixed", "failures", "sequential"] = "fixed"
+    when the planner says so. `otherwise_fixed`: after all its trials where that rule cannot be had.
+    """
+
+    kind: Literal["fixed", "failures", "sequential", "when_decided"] = "fixed"
     failures: int = 0
+    otherwise_fixed: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaign.ledger.query import Reader, mapping
-from hypotheses.observation import Counts, Observation
+from hypotheses.observation import Counts, Observation, Stopping
 from hypotheses.verdict import Verdict, Word
 
 
@@ -46,10 +46,14 @@ class EvidenceReads(Reader):
             """
             SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
                    run.playbook, observation.arm, observation.conditions,
-                   rates.fail, rates.n, rates.censored
+                   rates.fail, rates.n, rates.censored, observation.stop_reason,
+                   terms.rule, terms.stopped, terms.stands, terms.unit,
+                   (SELECT exposure FROM exposure_rates
+                    WHERE exposure_rates.observation = observation.id) AS exposure
             FROM observation
             JOIN run ON run.id = observation.run
             JOIN trial_rates AS rates ON rates.observation = observation.id
+            LEFT JOIN observation_terms AS terms ON terms.observation = observation.id
             WHERE observation.invalid IS NULL AND run.retracted IS NULL
               AND (run.status = 'completed' OR run.id = ?4)
               AND (?1 IS NULL OR run.kind = ?1)
@@ -71,6 +75,11 @@ class EvidenceReads(Reader):
                 playbook=row["playbook"],
                 arm=row["arm"],
                 conditions={name: str(value) for name, value in mapping(row["conditions"]).items()},
+                stop=Stopping(row["stop_reason"], row["stopped"], bool(row["stands"]))
+                if row["rule"]
+                else None,
+                exposure=row["exposure"],
+                unit=row["unit"] or "",
             )
             for row in rows
         )

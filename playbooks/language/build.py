@@ -310,7 +310,7 @@ def _reproduce(shape: schema.ReproduceShape, own: Node, filling: Filling) -> tup
 def _stop(shape: schema.StopShape) -> StopWhen:
     if shape.failures is not None:
         return StopWhen("failures", shape.failures)
-    return StopWhen(shape.rule)
+    return StopWhen(shape.rule, otherwise_fixed=shape.otherwise is not None)
 
 
 def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:

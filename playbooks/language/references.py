@@ -317,7 +317,11 @@ def _stop(document: Document, node: Node, reproducer: Reproducer) -> None:
     failures, word = stop.get("failures"), stop.text or stop.get("rule").text
     if failures and stop.get("rule"):
         document.report(failures.key, "stop: give a rule or failures, not both")
-    if not failures and word != "sequential":
+    early = word in ("sequential", "when_decided")
+    if stop.get("otherwise") and not early:
+        what = "'otherwise' is for rules that need earlier trials: sequential and when_decided"
+        document.report(stop.get("otherwise").key, what)
+    if not failures and not early:
         return
     if reproducer.trials is None:
         what = f"an early stop needs 'trials' of reproducer {shown(reproducer.name)}: at most how"
