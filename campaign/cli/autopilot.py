@@ -10,9 +10,9 @@ import click
 from campaign.cli import advice, options
 from campaign.cli.run import as_data, ask, last_words, watched
 from campaign.cli.text import count, shown, spent, tell
+from campaign.engine.budget import Limits
 from campaign.errors import Exit
 from campaign.operations.autopilot import Autopilot, Chosen, Ended, Ran
-from campaign.operations.budget import Left
 from hypotheses.planner import Purpose
 
 
@@ -59,7 +59,7 @@ def autopilot(
     changed, and what that takes is kept in reserve. Ctrl-C stops and puts back. Never for
     protected campaigns. With --json, one line of JSON an event.
     """
-    limits = Left(
+    limits = Limits(
         restarts=inf if restarts is None else restarts,
         seconds=inf if budget_s is None else budget_s,
         money=inf if money is None else money,

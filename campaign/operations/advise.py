@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaign.engine.belief import believe
+from campaign.engine.budget import NO_LIMITS, Limits, allowed
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.operations import controls, looks, searches
-from campaign.operations.budget import NO_LIMITS, Left, left
 from campaign.operations.desk import Desk
 from campaign.operations.options import Option
 from campaign.operations.plan import Request, load
@@ -56,8 +56,8 @@ class _Found:
     due: str = ""
 
 
-def advise(workspace: Workspace, own: Left = NO_LIMITS) -> Advice:
-    """Ranks what could be next within the campaign's budget and `own` limits.
+def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
+    """Ranks what could be next within the campaign's budget and `own` limits on the ledger's total.
 
     Changes nothing, and asks no host. Errors: LoadError; CampaignError (REFUSED without a ledger,
     USAGE without hypotheses).
@@ -73,7 +73,7 @@ def advise(workspace: Workspace, own: Left = NO_LIMITS) -> Advice:
             )
         desk = Desk(system, ledger, belief, playbooks)
         found = _found(desk)
-        there = own.within(left(system.budget, ledger.total_cost()))
+        there = own.within(allowed(system.budget)).after(ledger.total_cost())
         lacking = {one.name: why for one in found.options if (why := there.lacks(one.price))}
         left_out = (*searches.left_out(desk), *looks.left_out(desk))
     return Advice(

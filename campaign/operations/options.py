@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from campaign.operations.budget import Price
+from campaign.engine.budget import Price
 
 
 @dataclass(frozen=True)

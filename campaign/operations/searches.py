@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
-from campaign.operations.budget import Price
+from campaign.engine.budget import Price
 from campaign.operations.desk import Desk, driven, one_way
 from campaign.operations.options import Option
 from hypotheses.fixed_restart import rank_fixed

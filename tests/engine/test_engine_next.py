@@ -1,4 +1,4 @@
-"""next weighs runs with arms, looks into mechanisms, and the detectors that these rest on."""
+"""next: controls after drift, runs with arms, looks into mechanisms and their detectors."""
 
 import json
 from typing import Any
@@ -39,12 +39,33 @@ KNOWN_BAD = KNOWN_BAD.replace(
     "verdict:", "      known_bad: {log: app, match: 'sent key=(?P<key>\\d*[05]) '}\nverdict:"
 )
 
+MOVED = "    outcome = 'bad'\n    print(json"
+
 
 def advice(stage: Stage) -> dict[str, Any]:
     done = stage.run("next", "--json")
     assert done.code == 0, done.err
     found: dict[str, Any] = json.loads(done.out)
     return found
+
+
+def test_a_rate_that_moved_is_seen_twice_before_anything_is_built_on_it(stage: Stage) -> None:
+    stage.run("run", "baseline", "-y")
+    assert advice(stage)["due"] == ""
+    stage.edit("repro.py", "    print(json", MOVED)
+    stage.run("run", "baseline", "-y")
+    found = advice(stage)
+    assert (found["due"], found["options"][0]["purpose"]) == ("new baseline", "new baseline")
+    assert found["notes"] == ["the baseline's rate has moved, and one restart has seen the new one"]
+    stage.run("run", "baseline", "-y")
+    assert advice(stage)["due"] == ""
+    stage.edit("repro.py", "outcome = 'bad'", "outcome = 'good'")
+    stage.run("run", "baseline", "-y")
+    found = advice(stage)
+    assert (found["due"], [one["name"] for one in found["options"]]) == (
+        "reproduce first",
+        ["baseline"],
+    )
 
 
 def test_arms_looks_and_detectors_are_weighed_too(stage: Stage) -> None:
