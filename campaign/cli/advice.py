@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from campaign.cli.text import columns, count, money, seconds
 from campaign.operations.advise import Advice
-from campaign.operations.options import Option
+from campaign.operations.options import Option, listed
 from hypotheses.planner import Purpose
 
 _HEADER = (
@@ -87,7 +87,7 @@ def prospect(option: Option) -> str | None:
     if not option.toggles:
         return None
     return (
-        f"Removing {' and '.join(option.toggles)} ends the failure with"
+        f"Removing {listed(option.toggles)} ends the failure with"
         f" {chance_text(option.chance)}; clean trials would make that"
         f" {chance_text(option.if_yes)}, failures {chance_text(option.if_no)}."
     )
@@ -96,10 +96,11 @@ def prospect(option: Option) -> str | None:
 def _row(option: Option, currency: str) -> tuple[str, ...]:
     price = option.price
     guess = "~" if price.guessed else ""
+    removed = listed(option.toggles) if option.toggles else f"nothing ({option.purpose})"
     one_of = f" (1 of {option.arms} arms)" if option.arms > 1 else ""
     row = (
         option.name,
-        f"{', '.join(option.toggles) or f'nothing ({option.purpose})'}{one_of}",
+        f"{removed}{one_of}",
         str(option.trials),
         guess + seconds(price.seconds),
         guess + seconds(price.downtime_s),

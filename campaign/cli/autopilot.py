@@ -145,14 +145,18 @@ def _chosen(event: Chosen) -> Iterator[str]:
 
 
 def _ran(event: Ran) -> Iterator[str]:
-    before, after = event.chosen.advice, event.advice
+    before, now = (
+        advice.believed(one.parts, one.none) for one in (event.chosen.advice, event.advice)
+    )
     if event.outcome.runs:
         yield from last_words(event.outcome, event.outcome.exit, None)
     else:
         yield f"campaign: {event.outcome.error}"
-    if event.outcome.exit is Exit.COMPLETED:
-        yield f"   believed before: {advice.believed(before.parts, before.none)}"
-        yield f"   believed now:    {advice.believed(after.parts, after.none)}"
+    if event.outcome.exit is Exit.COMPLETED and before == now:
+        yield f"   believed as before: {now}"
+    elif event.outcome.exit is Exit.COMPLETED:
+        yield f"   believed before: {before}"
+        yield f"   believed now:    {now}"
 
 
 def _ended(event: Ended) -> Iterator[str]:

@@ -9,7 +9,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.operations import controls, looks, searches
 from campaign.operations.desk import Desk
-from campaign.operations.options import Option
+from campaign.operations.options import Option, listed
 from campaign.operations.plan import Request, load
 from campaign.workspace import Workspace
 from hypotheses.by_model import chance_text, judge, record
@@ -167,6 +167,6 @@ def _to_confirm(desk: Desk, state: frozenset[str], notes: list[str]) -> _Found:
 def _removal(desk: Desk, state: frozenset[str], notes: list[str]) -> _Found:
     options = [one for one in searches.searches(desk, Purpose.SHOW) if {*one.toggles} == state]
     if not options:
-        what = " and ".join(sorted(state))
+        what = listed(sorted(state))
         notes.append(f"no playbook removes {what} and nothing else: write one")
     return _Found(options, notes)

@@ -1,8 +1,12 @@
 """A restart that could be next, and what it would teach."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaign.engine.budget import Price
+
+NAMED = 4
+"""Where more causes than this are removed together, some are only counted."""
 
 
 @dataclass(frozen=True)
@@ -32,3 +36,11 @@ class Option:
     if_yes: float = 0.0
     if_no: float = 0.0
     one_way: bool = False
+
+
+def listed(causes: Sequence[str]) -> str:
+    """Causes as they are read: `a`, `a and b`, `a, b, c and 4 more`."""
+    if len(causes) > NAMED:
+        return f"{', '.join(causes[: NAMED - 1])} and {len(causes) - NAMED + 1} more"
+    *before, last = causes
+    return f"{', '.join(before)} and {last}" if before else last

@@ -7,7 +7,7 @@ from math import prod
 
 from campaign.engine.budget import Price
 from campaign.operations.desk import Desk, driven, one_way
-from campaign.operations.options import Option
+from campaign.operations.options import Option, listed
 from hypotheses.fixed_restart import rank_fixed
 from hypotheses.model import Posterior
 from hypotheses.planner import Candidate, Choice, Purpose, toggle_sets
@@ -135,7 +135,7 @@ def _option(
 
 
 def _any(sets: Iterable[frozenset[str]]) -> str:
-    return " or ".join(" and ".join(sorted(one)) for one in sets)
+    return " or ".join(listed(sorted(one)) for one in sets)
 
 
 def _together(belief: Posterior, own: Sequence[tuple[Choice, _Arm]]) -> float:
