@@ -28,11 +28,13 @@ class EvidenceReads(Reader):
         playbook: str | None = None,
         arm: str | None = None,
         run: str | None = None,
+        until: float | None = None,
     ) -> tuple[Observation, ...]:
         """Valid observations with their counts, oldest first, by all that is given.
 
-        Of completed runs only; but those of `run`, where it is given, count while it still runs.
-        Observations with the same `restart` follow the same restart cycle.
+        Those that began after `until` are left out. Of completed runs only; but those of `run`,
+        where it is given, count while it still runs. Observations with the same `restart` follow
+        the same restart cycle.
         """
         rows = self._rows(
             """
@@ -52,12 +54,14 @@ class EvidenceReads(Reader):
               AND (?2 IS NULL OR run.playbook = ?2)
               AND (?3 IS NULL OR observation.arm = ?3)
               AND (?4 IS NULL OR run.id = ?4)
+              AND (?5 IS NULL OR observation.started_at <= ?5)
             ORDER BY observation.started_at, observation.rowid
             """,
             kind,
             playbook,
             arm,
             run,
+            until,
         )
         return tuple(
             Observation(

@@ -14,20 +14,21 @@ from campaign.ledger.recorder import Recorder
 from campaign.operations.meant import meant
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts
+from hypotheses.tally import Tally
 
 
 @dataclass(frozen=True)
 class Listed:
     """A run with its terms, hypotheses, counts, verdicts and what it cost, money in `currency`.
 
-    `stopped` says how rules ended its trials early.
+    `tally` is what its valid trials show.
     """
 
     run: records.Run
     terms: records.RunTerms
     hypotheses: tuple[str, ...]
     counts: Counts
-    stopped: tuple[str, ...]
+    tally: Tally
     verdicts: tuple[records.Verdict, ...]
     costs: RunCosts
     currency: str
@@ -45,7 +46,7 @@ class Shown:
     states: tuple[records.ServiceState, ...]
     observations: tuple[records.Observation, ...]
     counts: dict[str, Counts]
-    terms: dict[str, records.ObservationTerms]
+    tallies: dict[str, Tally]
     comparisons: tuple[records.Comparison, ...]
     keys: dict[str, tuple[records.ComparisonKey, ...]]
     artifacts: tuple[records.Artifact, ...]
@@ -81,16 +82,13 @@ def _check_known(what: str, name: str, known: Collection[str], listing: str) -> 
 
 def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
     valid = {one.id for one in ledger.observations(run.id) if one.invalid is None}
-    counts = sum(
-        (one for name, one in ledger.trial_counts(run.id).items() if name in valid), Counts()
-    )
-    terms = ledger.observation_terms(run.id)
+    tally = sum((one for name, one in ledger.tallies(run.id).items() if name in valid), Tally())
     return Listed(
         run,
         ledger.terms(run.id),
         ledger.hypotheses_of(run.id),
-        counts,
-        tuple(one.stopped for name, one in terms.items() if one.stopped and name in valid),
+        tally.counts,
+        tally,
         ledger.verdicts(run.id),
         costs,
         ledger.currency(),
@@ -112,7 +110,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             states=ledger.states(run.id),
             observations=ledger.observations(run.id),
             counts=dict(ledger.trial_counts(run.id)),
-            terms=dict(ledger.observation_terms(run.id)),
+            tallies=dict(ledger.tallies(run.id)),
             comparisons=comparisons,
             keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
             artifacts=ledger.artifacts(run.id),

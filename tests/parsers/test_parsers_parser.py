@@ -42,7 +42,7 @@ def test_refused_specifications(spec, match) -> None:
 
 def test_options_of_each_format_are_known() -> None:
     assert OPTIONS["regex"] == {"match"}
-    assert OPTIONS["jsonl"] == {"outcome", "id", "key", "seconds"}
+    assert OPTIONS["jsonl"] == {"outcome", "id", "key", "seconds", "attempts"}
 
 
 def run(program: str) -> tuple[bytes, ExitInfo]:
