@@ -26,7 +26,7 @@ def conditions(
     }
 
 
-def planned(system: System, playbook: Playbook, action: Reproduce) -> dict[str, str]:
+def planned_conditions(system: System, playbook: Playbook, action: Reproduce) -> dict[str, str]:
     """The conditions that a playbook's reproduction will have, as far as its files tell them."""
     reproducer = system.reproducers[action.use]
     timeout = action.timeout_s or reproducer.timeout_s

@@ -18,6 +18,14 @@ class Judged:
     verdict: Verdict
 
 
+@dataclass(frozen=True)
+class Compared:
+    """The detector of a comparison, and when it was made."""
+
+    detector: str
+    at: float
+
+
 class EvidenceReads(Reader):
     """Reads for judging. Retracted runs and invalid observations are never in them."""
 
@@ -118,6 +126,21 @@ class EvidenceReads(Reader):
         ):
             latest[row["detector"]] = row["word"]
         return frozenset(name for name, word in latest.items() if word == Word.SUPPORTED)
+
+    def latest_comparison(self, playbook: str) -> Compared | None:
+        """What `playbook` compared in its latest completed run, if any; retracted runs aside."""
+        rows = self._records(
+            Compared,
+            """
+            SELECT comparison.detector, comparison.at
+            FROM comparison JOIN run ON run.id = comparison.run
+            WHERE run.playbook = ? AND run.retracted IS NULL AND run.status = 'completed'
+              AND comparison.detector <> ''
+            ORDER BY run.started_at DESC, run.rowid DESC, comparison.at DESC LIMIT 1
+            """,
+            playbook,
+        )
+        return rows[0] if rows else None
 
     def evidence(self, slug: str) -> tuple[Judged, ...]:
         """The latest verdict of each completed run on a hypothesis, the earliest run first."""

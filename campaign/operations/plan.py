@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from campaign.engine.conditions import planned
-from campaign.engine.preflight import refuse_newer_files, refuse_outstanding
+from campaign.engine.conditions import planned_conditions
+from campaign.engine.preflight import refuse_outstanding, refuse_unready
 from campaign.engine.rules import with_rules
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
@@ -152,7 +152,7 @@ def _planned(
             made = with_rules(made, system, history.ledger, accepted)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
-        refuse_newer_files(made, system, hosts)
+        refuse_unready(made, system, hosts)
         shows = tuple(_can_show(system, made, history))
     return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
 
@@ -226,7 +226,7 @@ def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
             continue
         for boot in boots:
             trials = _trials(system, boot)
-            control = history.control(rule.against, planned_conditions(system, playbook))
+            control = history.control(rule.against, first_conditions(system, playbook))
             if rule.kind == "time":
                 yield f"{boot.title}: {_in_time(control, rule)}"
             elif trials is not None:
@@ -289,11 +289,11 @@ def _trials(system: System, boot: Boot) -> int | None:
     return None
 
 
-def planned_conditions(system: System, playbook: Playbook) -> dict[str, str]:
+def first_conditions(system: System, playbook: Playbook) -> dict[str, str]:
     """The conditions of a playbook's first reproduction, as far as its files tell them."""
     for step in playbook.steps:
         if isinstance(step.action, Reproduce):
-            return planned(system, playbook, step.action)
+            return planned_conditions(system, playbook, step.action)
     return {}
 
 
@@ -305,9 +305,10 @@ def planned_trials(system: System, playbook: Playbook) -> int | None:
 def _without_undo(plan: Plan) -> Iterator[str]:
     for boot in plan.measured:
         for step in (*boot.before, *boot.measures):
-            if _is_one_way(step):
+            if is_one_way(step):
                 yield f"{boot.title}: step {step.name!r}"
 
 
-def _is_one_way(step: Step) -> bool:
+def is_one_way(step: Step) -> bool:
+    """Whether nothing takes the step's effect back."""
     return isinstance(step.action, Command) and step.action.undo is None

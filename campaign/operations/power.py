@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from campaign.engine.belief import MOST_TRIALS, believe
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
-from campaign.operations.plan import Request, load, planned_conditions, planned_trials
+from campaign.operations.plan import Request, first_conditions, load, planned_trials
 from campaign.workspace import Workspace
 from hypotheses.assumptions import Settings
 from hypotheses.by_time import exposure_of
@@ -104,7 +104,7 @@ def power(workspace: Workspace, name: str, variables: Mapping[str, str]) -> Powe
                 f"{playbook.name} does not say how many trials it plans",
                 "give its reproducer in campaign.yaml a `trials:`",
             )
-        alike = planned_conditions(system, playbook)
+        alike = first_conditions(system, playbook)
         return _Desk(ledger, alike, system.statistics).power(playbook, trials)
 
 
