@@ -196,11 +196,16 @@ def log(context: click.Context, run: str, name: str | None) -> None:
 @click.option("--reason", required=True, help="Why its results do not count; kept and shown.")
 @click.pass_context
 def retract(context: click.Context, run: str, reason: str) -> None:
-    """Take the results of a RUN out of all judging; what it cost stays."""
+    """Take the results of a RUN out of all judging; what it cost stays.
+
+    Verdicts of later runs and standings that rested on it are judged again; the old ones are kept.
+    """
     done = operations.retract(options.workspace(context), run, reason)
     click.echo(f"retracted {done.run.id}")
+    for again in done.rejudged:
+        about = f" on {again.hypothesis}" if again.hypothesis else ""
+        same = str(again.before) == str(again.after)
+        how = f"still {again.after}, by other" if same else f"{again.before} -> {again.after}"
+        click.echo(shown(f"{again.run}{about}: {how}{' numbers' if same else ''}"))
     for one in done.moved:
         click.echo(shown(f"{one.hypothesis}: {one.before} -> {one.after}; {one.reason}"))
-    if done.judged:
-        names = ", ".join(done.judged)
-        click.echo(f"verdicts that may rest on it stand ({names}); run those again without it")

@@ -44,7 +44,7 @@ def judge(
     for slug in playbook.hypotheses or (None,):
         given.append(_weighed(session, run, playbook, slug, verdict))
         session.recorder.add(
-            _record(session.recorder.new_id(), run, slug, given[-1], session.clock())
+            verdict_row(session.recorder.new_id(), run, slug, given[-1], session.clock())
         )
         session.emit(VerdictGiven(run, playbook.name, slug, given[-1]))
     return min(given, key=lambda one: one.word is not Word.INCONCLUSIVE)
@@ -123,7 +123,10 @@ def _drifts(boots: Iterable[BootEvidence]) -> Iterator[str]:
                 yield f"the rate changed within {within}: {halves}"
 
 
-def _record(id: str, run: str, slug: str | None, verdict: Verdict, at: float) -> records.Verdict:
+def verdict_row(
+    id: str, run: str, slug: str | None, verdict: Verdict, at: float
+) -> records.Verdict:
+    """A verdict as the ledger keeps it."""
     return records.Verdict(
         id=id,
         run=run,

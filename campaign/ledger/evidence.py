@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from sqlite3 import Row
 
 from campaign.ledger.query import Reader, mapping
 from hypotheses.observation import Counts, Observation, Stopping
@@ -155,21 +156,15 @@ class EvidenceReads(Reader):
             slug,
         )
         latest = {
-            row["id"]: Judged(
-                row["id"],
-                row["playbook"],
-                row["kind"],
-                Verdict(
-                    word=Word(row["word"]),
-                    qualifier=row["qualifier"],
-                    reasons=tuple(row["reasons"].splitlines()),
-                    numbers=mapping(row["numbers"]),
-                    still_needed=row["still_needed"],
-                ),
-            )
+            row["id"]: Judged(row["id"], row["playbook"], row["kind"], _verdict(row))
             for row in rows
         }
         return tuple(latest.values())
+
+    def latest_verdicts(self, run: str) -> Mapping[str | None, Verdict]:
+        """A run's latest verdict on each hypothesis; None: on none."""
+        rows = self._rows("SELECT * FROM verdict WHERE run = ? ORDER BY at, rowid", run)
+        return {row["hypothesis"]: _verdict(row) for row in rows}
 
     def is_overruled(self, slug: str) -> bool:
         """Whether an operator gave a hypothesis its latest standing, so that no rule moves it."""
@@ -181,3 +176,13 @@ class EvidenceReads(Reader):
             slug,
         )
         return bool(rows) and rows[0]["by"] == "operator"
+
+
+def _verdict(row: Row) -> Verdict:
+    return Verdict(
+        word=Word(row["word"]),
+        qualifier=row["qualifier"],
+        reasons=tuple(row["reasons"].splitlines()),
+        numbers=mapping(row["numbers"]),
+        still_needed=row["still_needed"],
+    )

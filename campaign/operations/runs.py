@@ -1,9 +1,10 @@
 """runs list, show, log, retract."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.engine.again import Rejudged, judge_verdicts_anew
 from campaign.engine.events import StandingMoved
 from campaign.engine.standing import judge_anew
 from campaign.errors import CampaignError, Exit
@@ -135,19 +136,17 @@ def log(workspace: Workspace, fragment: str, name: str | None) -> Path:
 
 @dataclass(frozen=True)
 class Retracted:
-    """A run that was retracted, and the hypotheses that stand elsewhere without it.
-
-    `judged` are the later runs whose verdicts may rest on it, where it was a baseline.
-    """
+    """A run that was retracted, the verdicts that read otherwise without it, and what moved."""
 
     run: records.Run
+    rejudged: tuple[Rejudged, ...]
     moved: tuple[StandingMoved, ...]
-    judged: tuple[str, ...]
 
 
 def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
-    """Takes a run's results out of all judging and judges its hypotheses anew; its costs stay.
+    """Takes a run's results out of all judging; its costs stay.
 
+    The verdicts of later runs and the standings of all hypotheses are judged again without it.
     Errors: LoadError, CampaignError.
     """
     if not reason.strip():
@@ -155,14 +154,9 @@ def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
     settings = workspace.load_system().statistics
     with Ledger.open(workspace.ledger) as ledger:
         run = ledger.run(fragment)
-        hypotheses = ledger.hypotheses_of(run.id)
-        judged = tuple(_judged_since(ledger, run)) if run.kind == "baseline" else ()
+        slugs = [one.slug for one in ledger.hypotheses()]
     with Recorder.open(workspace.ledger, create=False) as recorder:
         recorder.retract(run.id, reason)
-        return Retracted(run, judge_anew(recorder, hypotheses, settings), judged)
-
-
-def _judged_since(ledger: Ledger, run: records.Run) -> Iterator[str]:
-    for one in ledger.runs():
-        if one.started_at > run.started_at and not one.retracted and ledger.verdicts(one.id):
-            yield one.id
+        rejudged = judge_verdicts_anew(recorder, run, reason, settings)
+        moved = judge_anew(recorder, slugs, settings, f"judged again without {run.id}")
+        return Retracted(run, rejudged, moved)
