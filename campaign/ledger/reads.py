@@ -88,6 +88,13 @@ class Ledger(CostReads, EvidenceReads, RestartReads):
         )
         return _as_seen(run)
 
+    def owners(self) -> tuple[Owner, ...]:
+        """The processes behind the runs that are stored as running, gone ones among them."""
+        rows = self._rows(
+            "SELECT DISTINCT owner_pid, owner_start, owner_boot FROM run WHERE status = 'running'"
+        )
+        return tuple(Owner(*row) for row in rows)
+
     def terms(self, run: str) -> records.RunTerms:
         """What was fixed about a run before it began."""
         rows = self._records(records.RunTerms, "SELECT * FROM run_terms WHERE run = ?", run)

@@ -1,0 +1,200 @@
+"""The app: its modes, the ledger it follows, the run it started, and how it ends."""
+
+import os
+import signal
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.reactive import reactive
+from textual.screen import Screen
+
+from campaign.errors import CampaignError
+from campaign.operations import status as reading
+from campaign.operations.status import Status
+from campaign.tui.dialogs.help import HelpDialog
+from campaign.tui.dialogs.quit import Choice, QuitDialog
+from campaign.tui.follow import Follower, LedgerChanged
+from campaign.tui.reading import Reading
+from campaign.tui.runner import Runner
+from campaign.tui.screens.campaign import CampaignScreen
+from campaign.tui.screens.history import HistoryScreen
+from campaign.tui.screens.live import LiveScreen
+from campaign.tui.screens.mode import ModeScreen
+from campaign.tui.screens.outside import OutsideScreen
+from campaign.tui.themes import DARK, LIGHT, PLAIN
+from campaign.workspace import Workspace
+
+_WORKSPACE_ONLY = frozenset({"switch_mode"})
+
+
+class CampaignApp(App[int]):
+    """The terminal UI over the workspace that `folder` lies in; it returns the exit code.
+
+    `overview` is what the ledger said last, None before the first answer; `problem` is one line
+    where the ledger could not be read, and empty otherwise.
+    """
+
+    TITLE = "campaign"
+    CSS_PATH = "styles/app.tcss"
+    MODES = {  # noqa: RUF012 - as the base class has it
+        "campaign": CampaignScreen,
+        "live": LiveScreen,
+        "history": HistoryScreen,
+        "outside": OutsideScreen,
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "switch_mode('campaign')", "Campaign"),
+        Binding("2", "switch_mode('live')", "Live run"),
+        Binding("3", "switch_mode('history')", "History"),
+        Binding("question_mark", "explain", "Help", key_display="?"),
+        Binding("ctrl+p", "command_palette", "Actions", priority=True),
+        Binding("ctrl+t", "toggle_theme", "Dark or light", show=False),
+        Binding("q", "quit", "Quit"),
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+    ]
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as the base class has it
+        (0, "-narrow"),
+        (100, "-wide"),
+        (160, "-very-wide"),
+    ]
+
+    overview: reactive[Status | None] = reactive(None)
+    problem: reactive[str] = reactive("")
+
+    def __init__(self, folder: Path) -> None:
+        plain = "NO_COLOR" in os.environ
+        super().__init__(ansi_color=True if plain else None)
+        self.folder = folder
+        self.workspace: Workspace | None = None
+        self.runner = Runner()
+        self._follower: Follower | None = None
+        self._status: Reading[Status] = Reading(self, self._show, self._cannot_read)
+        for theme in (DARK, LIGHT, PLAIN):
+            self.register_theme(theme)
+        self.theme = PLAIN.name if plain else os.environ.get("TEXTUAL_THEME", DARK.name)
+
+    async def on_mount(self) -> None:
+        self._handle_signals()
+        try:
+            self.open_workspace(Workspace.find(self.folder))
+        except CampaignError:
+            await self.switch_mode("outside")
+
+    def open_workspace(self, workspace: Workspace) -> None:
+        """Shows the campaign of `workspace`, and follows its ledger from now on."""
+        if self._follower is not None:
+            self._follower.stop()
+        self.workspace, self.overview, self.problem = workspace, None, ""
+        self._follower = Follower(workspace.ledger, self._tell_of_change)
+        self.run_worker(self._follower.run, thread=True, group="follow")
+        self.switch_mode("campaign")
+
+    def _tell_of_change(self) -> None:
+        """Called in the follower's thread."""
+        self.post_message(LedgerChanged())
+
+    def on_unmount(self) -> None:
+        if self._follower is not None:
+            self._follower.stop()
+
+    def on_ledger_changed(self) -> None:
+        """Reads the overview again; each mode's screen reads its own when it is looked at."""
+        workspace = self.workspace
+        if workspace is not None:
+            self._status.ask(lambda: reading.status(workspace))
+        for screen in self._mode_screens():
+            screen.ledger_changed()
+
+    def _mode_screens(self) -> Iterable[ModeScreen]:
+        bottoms = (stack[0] for stack in self._screen_stacks.values() if stack)
+        return [screen for screen in bottoms if isinstance(screen, ModeScreen)]
+
+    def _show(self, status: Status) -> None:
+        self.problem, self.overview = "", status
+
+    def _cannot_read(self, why: str) -> None:
+        self.problem = why
+
+    def tell(self, why: str) -> None:
+        """Shows one line about something that went wrong."""
+        self.notify(why, title="", severity="error", markup=False)
+
+    def start_run(self, arguments: Sequence[str]) -> None:
+        """Starts `campaign ARGUMENTS` (a run) as a child process, and goes to the live screen."""
+        if self.workspace is None:
+            return
+        if self.runner.busy:
+            self.notify(f"This is still running: {self.runner.command}", severity="warning")
+            return
+        try:
+            self.runner.start(self.workspace, arguments)
+        except OSError as error:
+            self.notify(f"It could not be started: {error.strerror}", severity="error")
+            return
+        self.switch_mode("live")
+
+    async def action_quit(self) -> None:
+        """Ends the app; asks first while a run that was started here goes on."""
+        if self.runner.busy:
+            self.push_screen(QuitDialog(self.runner.command), self._quit_chosen)
+        else:
+            self.exit(0)
+
+    def _quit_chosen(self, choice: Choice | None) -> None:
+        if choice is Choice.ABORT:
+            self.end_run(signal.SIGINT)
+
+    def end_run(self, number: signal.Signals) -> None:
+        """Asks the run to put back, waits for that, and ends the app with the run's exit code."""
+        self.runner.ask_to_stop(number)
+        self.run_worker(self._wait_and_exit, thread=True, group="ending", exclusive=True)
+
+    def _wait_and_exit(self) -> None:
+        code = self.runner.wait()
+        self.call_later(self.exit, code)
+
+    def _handle_signals(self) -> None:
+        """A terminal that vanishes, or a request to end, puts back what was started here."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            loop.add_signal_handler(number, self._signalled, number)
+
+    def _signalled(self, number: signal.Signals) -> None:
+        if self.runner.busy:
+            self.end_run(number)
+        else:
+            self.exit(128 + number)
+
+    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
+        """Modes are there once a workspace is open."""
+        return not (action in _WORKSPACE_ONLY and self.workspace is None)
+
+    def action_toggle_theme(self) -> None:
+        """Changes between the dark and the light theme."""
+        if self.theme != PLAIN.name:
+            self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
+
+    def action_explain(self) -> None:
+        """Explains the focused thing and its keys."""
+        if not isinstance(self.screen, HelpDialog):
+            self.push_screen(HelpDialog(self.screen))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every action that has a key now, by its name, with its key."""
+        for active in screen.active_bindings.values():
+            binding = active.binding
+            if active.enabled and binding.description and binding.action != "command_palette":
+                key = self.get_key_display(binding)
+                yield SystemCommand(
+                    binding.description,
+                    f"{binding.tooltip}  {key}".strip(),
+                    lambda active=active: self._run_binding(active.node, active.binding.action),
+                )
+
+    def _run_binding(self, node: object, action: str) -> None:
+        self.run_worker(self.run_action(action, default_namespace=node))  # type: ignore[arg-type]
