@@ -207,10 +207,15 @@ def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) ->
     if as_json:
         options.print_json({"exit": int(code), **_recovered_data(done)})
     else:
-        click.echo(shown("\n".join(_recovered(done))))
+        click.echo(shown(recovered_text(done)))
     if done.unrecorded:
         tell(f"campaign: the hosts were seen to, but the runs stay open: {done.unrecorded}")
     return code
+
+
+def recovered_text(done: recovering.Recovered) -> str:
+    """What was put back and what is left to do, as a person reads it."""
+    return "\n".join(_recovered(done))
 
 
 def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
