@@ -10,6 +10,7 @@ from functools import partial
 from getpass import getuser
 from types import TracebackType
 
+from campaign.engine.budget import NO_LIMITS, Limits
 from campaign.engine.events import Emit
 from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once
@@ -128,6 +129,7 @@ class Session:
     """One invocation of the engine. `clock` gives seconds since the epoch.
 
     `accepted` names the conditions that may differ in a comparison; `*` stands for anything.
+    `limits` are what the ledger's costs may come to.
     """
 
     workspace: Workspace
@@ -141,4 +143,5 @@ class Session:
     batch: str
     command: str
     accepted: tuple[str, ...] = ()
+    limits: Limits = NO_LIMITS
     clock: Callable[[], float] = time.time

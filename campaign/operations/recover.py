@@ -39,8 +39,9 @@ class Unreached:
 class Recovered:
     """What was put back, the runs that were closed by it, and what was kept as it is now.
 
-    `unreached` are hosts that did not answer; `awaiting` are runs that may have changed them.
-    `unrecorded` says why the ledger could not be told; no run is closed then.
+    `unreached` are hosts that did not answer; `awaiting` are the runs that stay dirty, since they
+    may have changed those, or since not all could be put back. `unrecorded` says why the ledger
+    could not be told; no run is closed then.
     """
 
     restored: Restored
@@ -192,7 +193,7 @@ def _close(books: Books, done: Recovered, named: Collection[str], started: float
     for run in left:
         books.close_run(run.id, run.status, state, now, run.error or "")
     runs = tuple(run.id for run in left)
-    if unreached:
+    if state == "dirty":
         return replace(done, awaiting=runs, unreached=unreached)
     return replace(done, runs=runs)
 

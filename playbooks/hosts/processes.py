@@ -186,6 +186,10 @@ class ProcessVerbs:
         """
         return state_of(self.connection.call("service_state", spec=asdict(spec))[0])
 
+    def services_running(self) -> tuple[str, ...]:
+        """The names of the embedded services that run, of campaign.yaml as it is now or not."""
+        return tuple(self.connection.call("services_running")[0]["names"])
+
     def service_log(
         self,
         spec: ServiceSpec,
