@@ -18,6 +18,11 @@ _ANY: Mapping[str, str] = MappingProxyType({})
 _NOTHING_TO_WEIGH = {Qualifier.REPRODUCE_FIRST, Qualifier.NO_CONTROL, Qualifier.NO_TRIALS}
 
 
+def load_ahead() -> None:
+    """Loads the libraries that weighing takes, so that no verdict has to wait for them."""
+    import scipy.special  # noqa: F401
+
+
 def believe(
     ledger: Ledger,
     settings: Settings,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
+from campaign.ledger.arms import ArmReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
 from campaign.ledger.owner import Owner, is_alive
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST = 5
 
 
-class Ledger(CostReads, EvidenceReads, RestartReads):
+class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
@@ -91,6 +92,13 @@ class Ledger(CostReads, EvidenceReads, RestartReads):
             records.Run, "SELECT * FROM run WHERE id = ?", _the_one(fragment, ids)
         )
         return _as_seen(run)
+
+    def owners(self) -> tuple[Owner, ...]:
+        """The processes behind the runs that are stored as running, gone ones among them."""
+        rows = self._rows(
+            "SELECT DISTINCT owner_pid, owner_start, owner_boot FROM run WHERE status = 'running'"
+        )
+        return tuple(Owner(*row) for row in rows)
 
     def terms(self, run: str) -> records.RunTerms:
         """What was fixed about a run before it began."""

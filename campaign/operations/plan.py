@@ -105,17 +105,14 @@ def _slugs(workspace: Workspace) -> tuple[str, ...]:
         return tuple(one.slug for one in ledger.hypotheses())
 
 
-def plan(workspace: Workspace, request: Request, hosts: Hosts | None = None) -> Planned:
-    """Plans a run, changing nothing. Without `hosts` they are opened for reading only.
+def plan(workspace: Workspace, request: Request) -> Planned:
+    """Plans a run, changing nothing; hosts are opened for reading only.
 
-    Errors: LoadError; CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where
-    something stands in the way, UNREACHABLE).
+    Errors: LoadError; those of `plan_on`.
     """
     system, playbooks = load(workspace, request)
-    if hosts is not None:
-        return _planned(workspace, system, playbooks, hosts, request.accepted)
-    with open_hosts(workspace, system, "plan") as opened:
-        return _planned(workspace, system, playbooks, opened, request.accepted)
+    with open_hosts(workspace, system, "plan") as hosts:
+        return plan_on(hosts, workspace, system, playbooks, request.accepted)
 
 
 def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
@@ -123,13 +120,18 @@ def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
     return Hosts(workspace, system.hosts, run)
 
 
-def _planned(
+def plan_on(
+    hosts: Hosts,
     workspace: Workspace,
     system: System,
     playbooks: Sequence[Playbook],
-    hosts: Hosts,
     accepted: tuple[str, ...],
 ) -> Planned:
+    """Plans a run of `playbooks`, changing nothing.
+
+    Errors: CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where something
+    stands in the way, UNREACHABLE).
+    """
     refuse_outstanding(hosts)
 
     def read(host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
