@@ -46,6 +46,8 @@ class Hosts:
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
         self._dialling = {name: threading.Lock() for name in self._machines}
+        if any(machine.ssh for machine in self._machines.values()):
+            import playbooks.hosts.ssh  # noqa: F401 - before anything beside the dialling loads
 
     def __enter__(self) -> "Hosts":
         return self
