@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from campaign.engine import health
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from playbooks.hosts.connection import HostError
@@ -94,7 +95,7 @@ def live(lived: Lived, services: Sequence[Service], hosts: Hosts, stop: Stop | N
             if stop is not None:
                 stop.check()
             _start_all(services, host_of, lived)
-        _await_all(services, host_of, lived, stop)
+        _await_all(services, hosts, lived, stop)
     except HostError as error:
         lived.ended_at = time.time()
         if stop is not None:
@@ -116,7 +117,7 @@ def _failing(service: Service, host: Host) -> float | None:
     if not host.service_state(spec).running:
         return None
     for check in service.health:
-        if check.probe.kind == "log":
+        if check.probe.kind == "log" or check.on not in (None, service.host):
             continue
         result = host.probe(check.probe, spec)
         if not result.ok:
@@ -189,17 +190,10 @@ def _start_all(services: Sequence[Service], host_of: Mapping[str, Host], lived: 
         lived.started_at = lived.started_at or started.started_at
 
 
-def _await_all(
-    services: Sequence[Service], host_of: Mapping[str, Host], lived: Lived, stop: Stop | None
-) -> None:
+def _await_all(services: Sequence[Service], hosts: Hosts, lived: Lived, stop: Stop | None) -> None:
     for service in services:
-        started = lived.started[service.name]
-        health = host_of[service.name].await_health(
-            spec_of(service),
-            service.health,
-            started,
-            stop=stop.event if stop is not None else None,
-        )
+        started, event = lived.started[service.name], stop.event if stop is not None else None
+        found = health.awaited(service, hosts, started, event)
         if stop is not None:
             stop.check()
-        lived.healthy_at = max(lived.healthy_at or 0.0, health.healthy_at)
+        lived.healthy_at = max(lived.healthy_at or 0.0, found.healthy_at)

@@ -2,7 +2,6 @@
 
 import contextlib
 import queue
-import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -261,7 +260,7 @@ class ProcessVerbs:
         checks: Sequence[HealthCheck],
         started: Started,
         *,
-        stop: threading.Event | None = None,
+        stop: Flag | None = None,
     ) -> Health:
         """Wait on the host until every check of this start of the service has settled.
 

@@ -274,6 +274,22 @@ class TestService:
         far.check_as_before(before)
         assert far.run("recover").stdout == NOTHING
 
+    def test_is_healthy_there_but_not_as_seen_from_here(self, far: UnitToy) -> None:
+        config, seen = far.root / "campaign.yaml", far.root / "seen"
+        there = f"{{command: [test, -e, /srv/{far.unit}/may-serve], timeout: 6s}}"
+        here = f"{{command: [test, -e, {seen}], on: here, timeout: 2s, settle: 100ms}}"
+        text = config.read_text()
+        assert there in text
+        config.write_text(text.replace(there, here))
+        before = far.files()
+        done = far.run("run", "fix", "-y")
+        assert done.returncode == 5, done.stderr
+        assert "app was not healthy within 2 s, asked from here: test -e " in done.stderr
+        assert far.files() == before
+        seen.touch()
+        far.check_recovers(before)
+        assert far.run("run", "fix", "-y").returncode == 0
+
     def test_is_not_healthy_either_as_it_was(self, far: UnitToy) -> None:
         before, running = far.files(), far.measuring("fix")
         (far.there / "may-serve").unlink()
