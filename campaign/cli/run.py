@@ -215,13 +215,18 @@ def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) ->
     if as_json:
         options.print_json({"exit": int(done.exit), **_recovered_data(done)})
     else:
-        click.echo(shown("\n".join(_recovered(done))))
+        click.echo(shown(recovered_text(done)))
     if not done.awaiting:
         for one in done.unreached:
             tell(shown(f"campaign: {one}"))
     if done.unrecorded:
         tell(f"campaign: the hosts were seen to, but the runs stay open: {done.unrecorded}")
     return done.exit
+
+
+def recovered_text(done: recovering.Recovered) -> str:
+    """What was put back and what is left to do, as a person reads it."""
+    return "\n".join(_recovered(done))
 
 
 def _recovered_data(done: recovering.Recovered) -> dict[str, object]:

@@ -16,6 +16,7 @@ from playbooks.hosts.connection import HostError
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import expand
+from playbooks.services.specs import Groups
 from playbooks.system import CommandSpec, ProcessSpec, Service, System, SystemdSpec
 
 
@@ -94,7 +95,7 @@ def start(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
     with _locked(workspace) as (system, hosts):
         wanted = [one for one in _chosen(system, names) if not _running(hosts, one)]
         if wanted:
-            _cycle(wanted, hosts)
+            _cycle(wanted, hosts, system.restart_groups)
         return tuple(one.name for one in wanted)
 
 
@@ -103,7 +104,7 @@ def restart(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
     with _locked(workspace) as (system, hosts):
         chosen = [one.name for one in _chosen(system, names)]
         wanted = [system.services[name] for name in expand(system, chosen)]
-        _cycle(wanted, hosts)
+        _cycle(wanted, hosts, system.restart_groups)
         return tuple(one.name for one in wanted)
 
 
@@ -132,8 +133,7 @@ def _locked(workspace: Workspace) -> Iterator[tuple[System, Hosts]]:
     """The campaign's hosts under lock, with nothing outstanding on them."""
     system = workspace.load_system()
     with open_hosts(workspace, system, "services") as hosts:
-        for name in hosts.names():
-            hosts[name]
+        hosts.hold()
         refuse_outstanding(hosts)
         yield system, hosts
 
@@ -146,8 +146,8 @@ def _chosen(system: System, names: Sequence[str]) -> tuple[Service, ...]:
     return tuple(one for one in system.services.values() if not names or one.name in names)
 
 
-def _cycle(services: Sequence[Service], hosts: Hosts) -> None:
+def _cycle(services: Sequence[Service], hosts: Hosts, groups: Groups) -> None:
     try:
-        cycle.restart(services, hosts, Stop())
+        cycle.restart(services, hosts, groups, Stop())
     except CycleFailed as error:
         raise CampaignError(Exit.STEP_FAILED, str(error)) from error
