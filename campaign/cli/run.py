@@ -185,7 +185,7 @@ def last_words(outcome: Outcome, code: Exit, expect: str | None) -> list[str]:
     """What a person is told at the end of an invocation."""
     lines = []
     if outcome.error:
-        lines.append(f"campaign: {outcome.error}")
+        lines.append(f"campaign: {outcome.in_short}")
     if outcome.remaining:
         lines.append("DIRTY: not everything could be put back. What is left to do:")
         lines += [f"  - {one}" for one in outcome.remaining]
@@ -215,13 +215,18 @@ def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) ->
     if as_json:
         options.print_json({"exit": int(done.exit), **_recovered_data(done)})
     else:
-        click.echo(shown("\n".join(_recovered(done))))
+        click.echo(shown(recovered_text(done)))
     if not done.awaiting:
         for one in done.unreached:
             tell(shown(f"campaign: {one}"))
     if done.unrecorded:
         tell(f"campaign: the hosts were seen to, but the runs stay open: {done.unrecorded}")
     return done.exit
+
+
+def recovered_text(done: recovering.Recovered) -> str:
+    """What was put back and what is left to do, as a person reads it."""
+    return "\n".join(_recovered(done))
 
 
 def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
@@ -247,7 +252,8 @@ def _recovered(done: recovering.Recovered) -> list[str]:
     ]
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
-        lines.append(f"restarted {', '.join(lived.services)}")
+        if lived.healthy_at is not None:
+            lines.append(f"restarted {', '.join(lived.services)}")
     lines += [f"closed run {run}" for run in done.runs]
     did_something = len(lines) > bool(done.note)
     if done.remaining:

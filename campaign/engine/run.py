@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from campaign.engine import standing
+from campaign.engine import belief, standing
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
 from campaign.engine.budget import price_of_boot
@@ -16,6 +16,7 @@ from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned, Stopped
+from campaign.engine.together import Beside
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.owner import current_owner
@@ -38,12 +39,16 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an invocation ended: its runs, its exit code, and what a person must still do."""
+    """How an invocation ended: its runs, its exit code, and what a person must still do.
+
+    `in_short` is the error for who has followed the run: the line of a failed step has told it.
+    """
 
     runs: tuple[RunResult, ...]
     exit: Exit
     error: str = ""
     remaining: tuple[str, ...] = ()
+    in_short: str = ""
 
 
 @dataclass
@@ -64,7 +69,8 @@ def execute(plan: Plan, session: Session) -> Outcome:
 
     Errors: CampaignError when not even the first run could be recorded.
     """
-    return _Walk(plan, session).run()
+    with Beside(belief.load_ahead):  # the system takes its time to restart
+        return _Walk(plan, session).run()
 
 
 class _Overspent(Exception):  # noqa: N818 - it is no error
@@ -104,8 +110,6 @@ class _Walk:
             self._way_back()
             raise
         restored = self._way_back()
-        if code is Exit.COMPLETED:
-            code = self._session.stop.exit or code
         return self._outcome(Exit.DIRTY if restored.dirty else code, restored)
 
     def _walk(self) -> None:
@@ -265,7 +269,15 @@ class _Walk:
             RunResult(one.id, one.playbook.name, one.status, one.verdict)
             for one in self._runs.values()
         )
-        return Outcome(runs, code, self._error, restored.remaining)
+        return Outcome(runs, code, self._error, restored.remaining, self._in_short())
+
+    def _in_short(self) -> str:
+        for running in self._runs.values():
+            step = running.steps.failed
+            if step is not None and step.detail and self._error.startswith(step.detail):
+                more = self._error.removeprefix(step.detail)
+                return f"step {step.position}, {step.name}, failed{more}"
+        return self._error
 
 
 @contextmanager

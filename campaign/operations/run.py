@@ -9,10 +9,11 @@ from campaign.engine.events import Emit
 from campaign.engine.run import Outcome, execute
 from campaign.engine.session import Hosts, Session
 from campaign.engine.stop import Stop
+from campaign.engine.together import Beside
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
-from campaign.operations.plan import Planned, Request, load, open_hosts, plan
+from campaign.operations.plan import Planned, Request, load, open_hosts, plan_on
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
 
@@ -61,16 +62,16 @@ def ready(
     Errors: LoadError; CampaignError (REFUSED where another operator holds a host, changes are
     outstanding or the budget does not reach, UNREACHABLE, USAGE).
     """
-    system, _ = load(workspace, request)
+    system, playbooks = load(workspace, request)
     redactor = Redactor(system.secrets)
     with (
         open_hosts(workspace, system, " ".join(request.playbooks)) as hosts,
+        Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):
-        for name in hosts.names():
-            hosts[name]
+        holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
-        planned = plan(workspace, request, hosts)
+        planned = plan_on(hosts, workspace, system, playbooks, request.accepted)
         own = limits.within(allowed(system.budget))
         with Ledger.open(workspace.ledger) as ledger:
             _refuse_overspending(planned, ledger, own)

@@ -170,6 +170,7 @@ def _reproducer(
         env=dict(shape.env),
         trials=trials.text or None,
         crash_is=shape.crash_is,
+        exposure=shape.exposure,
     )
 
 
@@ -182,7 +183,12 @@ def _parse(shape: system_schema.ParseShape | None) -> ParseSpec:
         case system_schema.RegexParseShape():
             return _parse_spec("regex", shape.regex, match=shape.regex.match)
         case system_schema.JsonlParseShape(jsonl=names):
-            fields = {"id": names.id, "key": names.key, "seconds": names.seconds}
+            fields = {
+                "id": names.id,
+                "key": names.key,
+                "seconds": names.seconds,
+                "attempts": names.attempts,
+            }
             return _parse_spec("jsonl", names, outcome=names.outcome, **fields)
 
 
@@ -237,8 +243,8 @@ def _verdict(shape: schema.VerdictShape | None) -> RateRule | MismatchRule | Non
     match shape:
         case None:
             return None
-        case schema.RateShape():
-            return RateRule(Expect(shape.expect), shape.against)
+        case schema.RateShape() | schema.TimeShape():
+            return RateRule(Expect(shape.expect), shape.against, shape.by)
         case schema.MismatchShape():
             return MismatchRule(shape.min_coverage)
 
