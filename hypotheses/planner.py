@@ -53,6 +53,10 @@ class Purpose(StrEnum):
     SEARCH = "search"
     CONTROL = "control"
     REPRODUCE = "reproduce first"
+    DRIFT = "new baseline"
+    SHOW = "show the claim"
+    PROBE = "see the mechanism"
+    DETECTOR = "test the detector"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ reason to stop, or None. What the model believes does not depend on the rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import exp, log
@@ -44,15 +44,16 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Fixed:
-    """All trials, whatever they bring."""
+    """All trials, whatever they bring; `why`, where another rule was asked for."""
 
     at_most: int
+    why: str = ""
 
     def __post_init__(self) -> None:
         _check_at_most(self.at_most)
 
     def __str__(self) -> str:
-        return f"fixed: {_trials(self.at_most)}"
+        return f"fixed: {_trials(self.at_most)}{f', since {self.why}' if self.why else ''}"
 
     def stop(self, outcomes: Sequence[bool]) -> str | None:
         return f"all {_trials(self.at_most)} done" if len(outcomes) >= self.at_most else None
@@ -104,7 +105,27 @@ class WhenDecided:
         return len(self.marks) - 1
 
     def __str__(self) -> str:
-        return f"when decided, at most {_trials(self.at_most)}"
+        ends = " or ".join(self._ends())
+        return f"when decided, at most {_trials(self.at_most)}{f': at {ends}' if ends else ''}"
+
+    def _ends(self) -> Iterator[str]:
+        """Where it stops early, in words: so many failures within so many trials, or clean ones."""
+        for failures in range(1, self.at_most):
+            within = self._through(failures)
+            if within >= self.at_most - 1:
+                yield _failures(failures)
+                break
+            if within:
+                yield f"{_failures(failures)} within {_trials(within)}"
+        clean = [n for n in range(1, self.at_most) if self.marks[n][0] != GO_ON]
+        if clean:
+            yield f"{_trials(clean[0])} without one"
+
+    def _through(self, failures: int) -> int:
+        """The last trial up to which the `failures`-th failure ends it, whenever it comes; or 0."""
+        rows = range(failures, self.at_most)
+        going_on = (n for n in rows if self.marks[n][failures] == GO_ON)
+        return next(going_on, self.at_most) - 1 if self.marks[failures][failures] != GO_ON else 0
 
     def stop(self, outcomes: Sequence[bool]) -> str | None:
         n = len(outcomes)
