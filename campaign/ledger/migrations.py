@@ -34,6 +34,12 @@ def terms(db: Database) -> None:
     _execute(db, "004_terms.sql")
 
 
+@MIGRATIONS()
+def exposure(db: Database) -> None:
+    """How observations ended early, and what their trials ran."""
+    _execute(db, "005_exposure.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     database.execute("BEGIN IMMEDIATE")
