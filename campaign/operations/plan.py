@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from campaign.engine.conditions import planned_conditions
-from campaign.engine.preflight import refuse_outstanding, refuse_unready
-from campaign.engine.rules import with_rules
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
@@ -132,27 +130,15 @@ def plan_on(
     Errors: CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where something
     stands in the way, UNREACHABLE).
     """
+    from campaign.engine.preflight import refuse_outstanding, refuse_unready
+    from campaign.engine.rules import with_rules
+
     refuse_outstanding(hosts)
-
-    def read(host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
-        try:
-            return hosts.peek(host).read(root, path)
-        except HostError as error:
-            raise PlanError(f"host {host}: {error}") from error
-
-    def facts(service: Service) -> UnitFacts | None:
-        spec = spec_of(service)
-        if not isinstance(spec, UnitSpec):
-            return None
-        try:
-            return hosts.peek(service.host).unit_facts(spec)
-        except HostError as error:
-            raise PlanError(f"service {service.name}: {error}") from error
-
     playbooks = tuple(map(_seeded, playbooks))
     with _History.open(workspace, playbooks) as history:
         try:
-            made = make(system, playbooks, read, history, facts)
+            seen = _Seen(hosts)
+            made = make(system, playbooks, seen.read, history, seen.facts)
             made = with_rules(made, system, history.ledger, accepted)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
@@ -160,6 +146,28 @@ def plan_on(
         _refuse_unreproduced(system, playbooks, history)
         shows = tuple(_can_show(system, made, history))
     return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the hosts have, as a plan asks for it. Errors of its methods: PlanError."""
+
+    hosts: Hosts
+
+    def read(self, host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
+        try:
+            return self.hosts.peek(host).read(root, path)
+        except HostError as error:
+            raise PlanError(f"host {host}: {error}") from error
+
+    def facts(self, service: Service) -> UnitFacts | None:
+        spec = spec_of(service)
+        if not isinstance(spec, UnitSpec):
+            return None
+        try:
+            return self.hosts.peek(service.host).unit_facts(spec)
+        except HostError as error:
+            raise PlanError(f"service {service.name}: {error}") from error
 
 
 def _seeded(playbook: Playbook) -> Playbook:
