@@ -118,7 +118,8 @@ class Manager:
             bus.close()
             if known and isinstance(error, ConnectionError):
                 return self._ask(verb, ask)
-            said = f"no answer within {_LIMIT_S:g} s" if isinstance(error, socket.timeout) else error
+            late = isinstance(error, socket.timeout)
+            said = f"no answer within {_LIMIT_S:g} s" if late else error
             raise VerbError("systemd", f"{what}: {said}") from None
         idle.append(bus)
         return found
