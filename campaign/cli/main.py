@@ -32,7 +32,7 @@ COMMANDS = {
     "status": ("status", "Show where the campaign stands."),
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
     "runs": ("runs", "List, show and retract runs."),
-    "report": ("status", "Print the campaign's report."),
+    "report": ("report", "Tell the campaign as a page, a table or data."),
     "services": ("services", "Start, stop and list the embedded services."),
     "schema": ("files", "Print the JSON Schema of the files."),
 }

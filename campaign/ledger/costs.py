@@ -1,7 +1,7 @@
 """What the campaign, its hypotheses and its runs cost, and what the next boots may cost."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign.ledger.query import Reader
 
@@ -46,6 +46,33 @@ class RunCosts:
 
 
 @dataclass(frozen=True)
+class BootLine:
+    """A row of the view boot_ledger: a boot, its trials, and what is charged for it.
+
+    `run`, `playbook` and `kind` are None for a boot that no run pays for; `counts` says whether
+    its trials are evidence.
+    """
+
+    boot: str
+    run: str | None
+    playbook: str | None
+    kind: str | None
+    way_back: bool
+    arm: str
+    toggles: str
+    effect: str | None
+    started_at: float
+    fail: int
+    n: int
+    censored: int
+    counts: bool
+    restarts: int
+    downtime_s: float
+    occupied_s: float
+    money: float
+
+
+@dataclass(frozen=True)
 class Pace:
     """What this ledger's boots took, in seconds: means over those that restarted something.
 
@@ -86,6 +113,15 @@ class CostReads(Reader):
     def run_costs(self) -> tuple[RunCosts, ...]:
         """What each run cost, in the order they were started."""
         return self._records(RunCosts, "SELECT * FROM run_costs ORDER BY started_at, run")
+
+    def boot_lines(self) -> tuple[BootLine, ...]:
+        """All boots with their trials and costs, oldest first."""
+        return tuple(
+            replace(one, way_back=bool(one.way_back), counts=bool(one.counts))
+            for one in self._records(
+                BootLine, "SELECT * FROM boot_ledger ORDER BY started_at, boot"
+            )
+        )
 
     def mean_downtime(self, services: Iterable[str]) -> float | None:
         """Mean seconds down of the healthy cycles so far that restarted exactly `services`."""

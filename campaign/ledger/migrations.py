@@ -34,6 +34,12 @@ def terms(db: Database) -> None:
     _execute(db, "004_terms.sql")
 
 
+@MIGRATIONS()
+def boots(db: Database) -> None:
+    """Each boot with its trials and costs."""
+    _execute(db, "009_boots.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     database.execute("BEGIN IMMEDIATE")

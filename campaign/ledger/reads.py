@@ -76,6 +76,11 @@ class Ledger(CostReads, EvidenceReads, RestartReads):
         seen = (_as_seen(run) for run in rows)
         return tuple(run for run in seen if status in (None, run.status))[:limit]
 
+    def run_count(self) -> int:
+        """How many runs there are, whatever became of them."""
+        (row,) = self._rows("SELECT count(*) FROM run")
+        return int(row[0])
+
     def run(self, fragment: str) -> records.Run:
         """The one run whose id is, begins with or contains `fragment`.
 

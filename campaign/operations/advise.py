@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, groupby
+from itertools import combinations, groupby, pairwise
 
 from campaign.engine.belief import believe
 from campaign.errors import CampaignError, Exit
@@ -64,6 +64,7 @@ class Advice:
 
     `parts` is each hypothesis's probability to be part of the cause, `none` that none of them is;
     `notes` say what stands out, `left_out` which playbooks cannot be chosen among, and why.
+    `epochs` are the runs with which the baseline's rate moved.
     """
 
     campaign: str
@@ -74,6 +75,7 @@ class Advice:
     options: tuple[Option, ...]
     notes: tuple[str, ...]
     left_out: tuple[str, ...]
+    epochs: tuple[str, ...]
 
 
 def advise(workspace: Workspace) -> Advice:
@@ -101,6 +103,7 @@ def advise(workspace: Workspace) -> Advice:
         options=tuple(options[:SHOWN]),
         notes=tuple(notes),
         left_out=tuple(desk.left_out()),
+        epochs=tuple(new.run for old, new in pairwise(belief.restarts) if new.epoch > old.epoch),
     )
 
 

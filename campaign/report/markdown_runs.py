@@ -35,6 +35,9 @@ def _facts(run: RunPart, currency: str, width: int) -> Iterator[str]:
         if text.strip():
             yield _fact(name, text, width)
     yield from _changed(run, width)
+    if run.conditions:
+        conditions = (f"{name} {value}" for name, value in run.conditions.items())
+        yield _fact("Conditions", ", ".join(conditions), width)
     yield _fact("Effect", "; ".join(run.effects) or "not read", width)
     yield from (_fact("Restart", fault, width) for fault in run.restart_faults)
     yield from (_fact("Trials", text, width) for text in _trials(run.trials))
