@@ -18,8 +18,10 @@ from campaign.report.scope import Scope
 
 FORMATS = {
     "md": "markdown",
+    "html": "html",
     "json": "data",
     "csv": "spreadsheet",
+    "issue": "issue",
 }
 """Each format with the module of campaign.report whose `page` writes it."""
 

@@ -41,8 +41,8 @@ def _outlook(workspace: Workspace, ledger: Ledger) -> Outlook:
     try:
         return _advised(workspace)
     except LoadError as error:
-        first = str(error).splitlines()[0]
-        return Outlook(notes=(f"what to run next is not known: {first}",))
+        first = str(error).splitlines()[0].removeprefix(f"{workspace.root}/")
+        return Outlook(notes=(f"what to run next is not known: {first}; see `campaign check`",))
     except CampaignError as error:
         return Outlook(notes=(f"what to run next is not known: {error}",))
 

@@ -138,7 +138,8 @@ def collect(
         ledger, stored, campaign.currency if campaign else "", whole=scope.is_whole
     )
     runs = collect_runs(ledger, told, _by_run(costs, told))
-    hypotheses = _within(scope, collect_hypotheses(ledger, runs, outlook.parts), runs)
+    everyone = collect_hypotheses(ledger, runs, outlook.parts)
+    hypotheses = _within(scope, everyone, runs)
     costs = replace(costs, dead_ends=dearest(_dead_ends(runs, hypotheses)))
     ids = {run.id for run in stored}
     boots = tuple(line for line in ledger.boot_lines() if scope.is_whole or line.run in ids)
@@ -147,7 +148,7 @@ def collect(
         campaign=campaign.name if campaign else "",
         symptom=campaign.symptom if campaign else "",
         scope=scope.text(len(stored), ledger.run_count()),
-        summary=collect_summary(ledger, stored, hypotheses, costs.total, costs.currency),
+        summary=collect_summary(ledger, stored, everyone, costs.total, costs.currency),
         hypotheses=hypotheses,
         timeline=collect_timeline(
             boots, runs, decisions, outlook.epochs, costs.currency if costs.priced else None

@@ -177,12 +177,19 @@ def _environment(boots: Iterable[records.Boot]) -> dict[str, tuple[str, ...]]:
 
 
 def _conditions(observations: Iterable[records.Observation]) -> dict[str, str]:
+    """Values that are known by their hash alone tell a reader nothing, and are counted."""
     found: dict[str, list[str]] = {}
     for one in observations:
         for name, value in mapping(one.conditions).items():
             if str(value) not in found.setdefault(name, []):
                 found[name].append(str(value))
-    return {name: " / ".join(values) for name, values in sorted(found.items())}
+    told = {
+        name: " / ".join(values)
+        for name, values in sorted(found.items())
+        if not all(value == records.ARM or value.startswith("hash ") for value in values)
+    }
+    hashed = len(found) - len(told)
+    return told | ({"others": f"{counted(hashed, 'value')} known by hash"} if hashed else {})
 
 
 def _effects(boots: Sequence[records.Boot]) -> tuple[str, ...]:
