@@ -6,6 +6,7 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -33,6 +34,8 @@ COMMANDS = {
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
     "runs": ("runs", "List, show and retract runs."),
     "report": ("report", "Tell the campaign as a page, a table or data."),
+    "export": ("archive", "Write the campaign to one archive."),
+    "import": ("archive", "Bring in a campaign from an archive."),
     "services": ("services", "Start, stop and list the embedded services."),
     "schema": ("files", "Print the JSON Schema of the files."),
 }
@@ -48,7 +51,8 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         module = import_module(f"campaign.cli.{COMMANDS[name][0]}")
-        command: click.Command = getattr(module, name.replace("-", "_"))
+        attribute = name.replace("-", "_")
+        command: click.Command = getattr(module, f"{attribute}_" if iskeyword(name) else attribute)
         return command
 
     def resolve_command(

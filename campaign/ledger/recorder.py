@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.connect import complaints, open_writer
+from campaign.ledger.merge import Merged, attached, merge_rows
 from campaign.ledger.tables import CAMPAIGN, HYPOTHESIS, RUN_HYPOTHESIS, TABLES, Record, Table
 from hypotheses.hypothesis import Hypothesis, Standing
 
@@ -188,6 +189,18 @@ class Recorder:
                     Exit.USAGE, f"the run {run} is retracted already: {row['retracted']}"
                 )
             self.update(records.Run, run, retracted=reason, retracted_at=time.time())
+
+    def merge(self, other: Path) -> Merged:
+        """Adds all rows that the ledger at `other` has and this one does not.
+
+        REFUSED where that ledger is of another campaign.
+        """
+        with (
+            complaints(self.path),
+            attached(self._database.conn, other),
+            self.transaction(),
+        ):
+            return merge_rows(self._database.conn)
 
     def _tell(
         self,
