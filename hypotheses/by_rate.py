@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hypotheses.observation import Counts, Observation, pooled
+from hypotheses.observation import Counts, Observation, early_stops, pooled
 from hypotheses.rates import (
     clean_trials_needed,
     difference_text,
     fisher,
     newcombe,
     p_text,
-    rate_text,
     separated,
     share_text,
     trials_to_settle,
     wilson,
 )
+from hypotheses.sequential import stopped_text
 from hypotheses.verdict import Effect, Expect, Qualifier, Verdict, Word, ineffective, unproven
 
 CENSORED_LIMIT = 0.20
@@ -24,13 +24,18 @@ CENSORED_LIMIT = 0.20
 
 @dataclass(frozen=True)
 class _Arms:
-    """Both sides of a rate comparison, pooled, each with the number of its restarts."""
+    """Both sides of a rate comparison, pooled, each with the number of its restarts.
+
+    `treated` and `controlled` are their rates as text.
+    """
 
     treatment: Counts
     control: Counts
     restarts: int
     control_restarts: int
     against: str
+    treated: str
+    controlled: str
 
     @property
     def four(self) -> tuple[int, int, int, int]:
@@ -56,7 +61,13 @@ def judge_rate(
     *inconclusive, leading*, however many restarts they come from.
     """
     arms = _Arms(
-        pooled(treatment), pooled(control), _restarts(treatment), _restarts(control), against
+        pooled(treatment),
+        pooled(control),
+        _restarts(treatment),
+        _restarts(control),
+        against,
+        _told(treatment),
+        _told(control),
     )
     verdict = (
         _invalid_rate(treatment, control, effect, accepted)
@@ -64,7 +75,8 @@ def judge_rate(
         or _compared(arms, expect, effect)
     )
     reasons = (*verdict.reasons, *_censored_reasons(arms))
-    return replace(verdict, reasons=reasons, numbers=_rate_numbers(arms))
+    verdict = replace(verdict, reasons=reasons, numbers=_rate_numbers(arms))
+    return _cautioned(verdict, treatment, control, against)
 
 
 def differences(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[str, ...]:
@@ -136,8 +148,8 @@ def _reproduce_first(arms: _Arms) -> Verdict:
         Word.INCONCLUSIVE,
         Qualifier.REPRODUCE_FIRST,
         (
-            f"{arms.against} {rate_text(arms.control)}: it did not fail, so nothing could vanish",
-            f"treatment {rate_text(arms.treatment)}",
+            f"{arms.against} {arms.controlled}: it did not fail, so nothing could vanish",
+            f"treatment {arms.treated}",
         ),
         still_needed=(
             f"failures in {arms.against} first; then, to show a rate of {share_text(bound)} gone,"
@@ -149,7 +161,7 @@ def _reproduce_first(arms: _Arms) -> Verdict:
 def _compared(arms: _Arms, expect: Expect, effect: Effect) -> Verdict:
     qualifier = _direction(arms, expect) if separated(*arms.four) else ""
     reasons = (
-        f"treatment {rate_text(arms.treatment)}; {arms.against} {rate_text(arms.control)}",
+        f"treatment {arms.treated}; {arms.against} {arms.controlled}",
         f"difference {difference_text(arms.treatment, arms.control)},"
         f" Fisher {p_text(fisher(*arms.four))}",
     )
@@ -206,6 +218,28 @@ def _censored_reasons(arms: _Arms) -> tuple[str, ...]:
     )
 
 
+def _cautioned(
+    verdict: Verdict,
+    treatment: Sequence[Observation],
+    control: Sequence[Observation],
+    against: str,
+) -> Verdict:
+    """With how a rule stopped either side, and without a lead that rests on such a stop.
+
+    Fisher's p is for a number of trials that was fixed before. Stopping at failures favours
+    them; only an e-value that was reached stands however often it is looked at.
+    """
+    own = [one.stop for one in treatment if one.stop]
+    theirs = [one.stop for one in control if one.stop and not one.stop.stands]
+    told = dict.fromkeys(f"stopping rule {one.told}" for one in own)
+    told |= dict.fromkeys(f"{against}: stopping rule {one.told}" for one in theirs)
+    verdict = replace(verdict, reasons=(*verdict.reasons, *told))
+    if verdict.qualifier != Qualifier.LEADING or all(one.stands for one in (*own, *theirs)):
+        return verdict
+    why = "p is for a fixed number of trials, and here a rule decided it: no lead by counts alone"
+    return replace(verdict, qualifier="", reasons=(*verdict.reasons, why))
+
+
 def _rate_numbers(arms: _Arms) -> dict[str, float | int | str]:
     treatment, control = arms.treatment, arms.control
     rate, control_rate = (wilson(one.fail, one.n) for one in (treatment, control))
@@ -228,6 +262,10 @@ def _rate_numbers(arms: _Arms) -> dict[str, float | int | str]:
         "difference_high": difference.high,
         "fisher_p": fisher(*arms.four),
     }
+
+
+def _told(side: Sequence[Observation]) -> str:
+    return stopped_text(pooled(side), early_stops(side))
 
 
 def _restarts(side: Sequence[Observation]) -> int:

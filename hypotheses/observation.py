@@ -63,9 +63,27 @@ def like_the_newest(observations: Sequence["Observation"]) -> tuple["Observation
     return tuple(one for one in observations if one.conditions == observations[-1].conditions)
 
 
+def early_stops(observations: Iterable["Observation"]) -> tuple[str, ...]:
+    """How rules ended some of the observations early, in brief."""
+    return tuple(one.stop.early for one in observations if one.stop and one.stop.early)
+
+
 def pooled(observations: Iterable["Observation"]) -> Counts:
     """The counts of several observations together."""
     return sum((one.counts for one in observations), Counts())
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """How an observation ended that had a rule for an early stop; `told` is that in full.
+
+    `early` is the same in brief, empty where the rule did not end it. `stands`: its counts may be
+    compared as if their number had been fixed before.
+    """
+
+    told: str
+    early: str = ""
+    stands: bool = True
 
 
 @dataclass(frozen=True)
@@ -73,7 +91,8 @@ class Observation:
     """The trials of one reproducer execution in one boot.
 
     `restart` names the restart cycle (the cluster) it belongs to; `conditions` maps the name
-    of each recorded condition to its value, as text.
+    of each recorded condition to its value, as text. `exposure` is what its trials ran in all,
+    in `unit`; None where its reproducer measures none.
     """
 
     counts: Counts
@@ -82,3 +101,6 @@ class Observation:
     playbook: str = ""
     arm: str = ""
     conditions: Mapping[str, str] = field(default_factory=dict)
+    stop: Stopping | None = None
+    exposure: float | None = None
+    unit: str = ""

@@ -28,6 +28,12 @@ def removes(playbook: Playbook) -> frozenset[str]:
     return frozenset(one for _, change in _changes(playbook) for one in change.removes)
 
 
+def in_arm(playbook: Playbook, arm: str) -> Playbook:
+    """The playbook as it is in one of its arms."""
+    steps = tuple(step for step in playbook.steps if step.when in (None, arm))
+    return replace(playbook, arms=(), steps=steps)
+
+
 def unfit(playbook: Playbook) -> str | None:
     """Why the playbook cannot be part of one restart; None where it can."""
     kinds = [type(step.action) for step in playbook.steps]
@@ -102,7 +108,10 @@ def _driven(playbook: Playbook) -> Step:
 
 
 def _disagreement(one: Playbook, other: Playbook) -> str | None:
-    """What two playbooks would have otherwise: the trials, or a variable of a service."""
+    """Why not: one says so, or they would have otherwise the trials or a service's variable."""
+    for says, names in ((one, other), (other, one)):
+        if names.name in says.conflicts_with:
+            return f"{says.name} says that it conflicts with {names.name}"
     if (one.vars, _driven(one).action) != (other.vars, _driven(other).action):
         return "their trials differ"
     ours, theirs = dict(_variables(one)), dict(_variables(other))

@@ -73,10 +73,14 @@ class Restart:
 
 @dataclass(frozen=True)
 class StopWhen:
-    """When a reproduction stops: after all its trials, after `failures`, or by the e-process."""
+    """When a reproduction stops: after all its trials, after `failures`, by the e-process, or
 
-    kind: Literal["fixed", "failures", "sequential"] = "fixed"
+    when the planner says so. `otherwise_fixed`: after all its trials where that rule cannot be had.
+    """
+
+    kind: Literal["fixed", "failures", "sequential", "when_decided"] = "fixed"
     failures: int = 0
+    otherwise_fixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,8 @@ class Playbook:
     """`hypotheses` are slugs; `arms` is empty for a playbook of one configuration.
 
     Its arms, or its one configuration, are brought up in `blocks` blocks by `schedule`; `seed`
-    draws a randomised order (None: not drawn yet).
+    draws a randomised order (None: not drawn yet). `conflicts_with` names playbooks that share no
+    restart with it.
 
     `text` is the YAML as read and `sha256` its hash: what was run can be looked up later.
     """
@@ -202,6 +207,7 @@ class Playbook:
     blocks: int = 1
     seed: int | None = None
     verdict: RateRule | MismatchRule | None = None
+    conflicts_with: tuple[str, ...] = ()
     text: str = ""
     sha256: str = ""
 

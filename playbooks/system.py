@@ -214,6 +214,15 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Budget:
+    """What the whole campaign may cost; None: no limit."""
+
+    downtime_s: float | None = None
+    restarts: int | None = None
+    money: float | None = None
+
+
+@dataclass(frozen=True)
 class System:
     """All that campaign.yaml says. Relative paths in it are already absolute here.
 
@@ -229,6 +238,7 @@ class System:
     reproducers: Mapping[str, Reproducer] = field(default_factory=dict)
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cost: Cost = field(default_factory=Cost)
+    budget: Budget = Budget()
     statistics: Settings = DEFAULTS
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)

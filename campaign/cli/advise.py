@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import click
 
-from campaign.cli import options
+from campaign.cli import advice, options
 from campaign.cli.run import run
-from campaign.cli.text import columns, count, money, seconds, shown, tell
+from campaign.cli.text import columns, count, seconds, shown, tell
 from campaign.errors import CampaignError, Exit
-from campaign.operations.advise import Advice, Option, advise
+from campaign.operations.advise import Advice, advise
 from campaign.operations.power import ByMismatch, ByRate, Power, Settling
 from campaign.operations.power import power as reckon
 
@@ -30,7 +30,7 @@ def next(
     if not run_it:
         _show(found, as_json)
         return Exit.COMPLETED
-    tell(shown("\n".join(_lines(found))))
+    tell(shown("\n".join(advice.lines(found))))
     if not found.options:
         raise CampaignError(Exit.REFUSED, "there is nothing to run next")
     best = (found.options[0].name,)
@@ -42,65 +42,7 @@ def _show(found: Advice, as_json: bool) -> None:
     if as_json:
         options.print_json(found)
     else:
-        click.echo(shown("\n".join(_lines(found))))
-
-
-def _lines(found: Advice) -> Iterator[str]:
-    from hypotheses.by_model import chance_text
-
-    yield f"{found.campaign}: {count(found.restarts, 'restart')} weighed"
-    suspects = sorted(found.parts.items(), key=lambda one: -one[1])
-    believed = [f"{slug} {chance_text(part)}" for slug, part in suspects]
-    yield f"part of the cause: {', '.join(believed)}; none of these {chance_text(found.none)}"
-    yield from found.notes
-    if found.options:
-        yield ""
-        yield columns([_HEADER, *(_row(one, found.currency) for one in found.options)], _RIGHT)
-        yield ""
-        yield from _best(found.options[0])
-    if found.left_out:
-        yield f"left out: {'; '.join(found.left_out)}"
-
-
-_HEADER = ("run", "removes", "trials", "takes", "cost", "bits", "a minute", "it goes", "or stays")
-_RIGHT = range(2, 9)
-
-
-def _row(option: Option, currency: str) -> tuple[str, ...]:
-    from hypotheses.by_model import chance_text
-
-    guess = "~" if option.guessed else ""
-    row = (
-        option.name,
-        ", ".join(option.toggles) or f"nothing ({option.purpose})",
-        str(option.trials),
-        guess + seconds(option.seconds),
-        money(option.money, currency),
-    )
-    if not option.toggles:
-        return (*row, "-", "-", "-", "-")
-    return (
-        *row,
-        f"{option.bits:.2f}",
-        f"{60 * option.bits / option.seconds:.2f}",
-        f"-> {chance_text(option.if_gone)}",
-        f"-> {chance_text(option.if_there)}",
-    )
-
-
-def _best(option: Option) -> Iterator[str]:
-    from hypotheses.by_model import chance_text
-
-    if option.toggles:
-        what = " and ".join(option.toggles)
-        yield (
-            f"Removing {what} ends the failure with {chance_text(option.removes)}; clean trials"
-            f" would make that {chance_text(option.if_gone)},"
-            f" failures {chance_text(option.if_there)}."
-        )
-    yield f"run it: campaign next --run, or: campaign run {option.name}"
-    if option.guessed:
-        yield "~ is a guess: this ledger has no restart with trials to go by yet."
+        click.echo(shown("\n".join(advice.lines(found))))
 
 
 @click.command()

@@ -27,6 +27,7 @@ COMMANDS = {
     "plan": ("run", "Show what a run would do, and change nothing."),
     "power": ("advise", "Show what a playbook's planned trials can and cannot show."),
     "next": ("advise", "Rank what could be run next by what it teaches per second."),
+    "autopilot": ("autopilot", "Run what teaches most, again and again, within a budget."),
     "run": ("run", "Run playbooks as one campaign, and put everything back."),
     "import-run": ("import_run", "Record a past result, marked as imported."),
     "recover": ("run", "Put back what an interrupted run left."),

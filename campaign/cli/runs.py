@@ -13,6 +13,7 @@ from campaign.ledger import records
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
 from hypotheses.rates import rate_text
+from hypotheses.sequential import early_text, stopped_text
 
 STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
 
@@ -56,7 +57,7 @@ def _row(one: Listed) -> tuple[str, ...]:
         run.id,
         when(run.started_at),
         "retracted" if run.retracted else "imported" if one.terms.imported_by else status,
-        rate_text(one.counts) if one.counts.n else "-",
+        stopped_text(one.counts, one.stopped) if one.counts.n else "-",
         _verdict(one),
         seconds(one.costs.downtime_s),
         money(one.costs.money, one.currency),
@@ -167,7 +168,8 @@ def _changes(found: Shown, diff: bool) -> Iterator[str]:
 def _evidence(found: Shown) -> Iterator[str]:
     for one in found.observations:
         counts = found.counts.get(one.id)
-        text = rate_text(counts) if counts else "no trials"
+        early = one.id in found.terms and found.terms[one.id].stopped
+        text = (early_text(counts) if early else rate_text(counts)) if counts else "no trials"
         invalid = f"  INVALID: {one.invalid}" if one.invalid else ""
         yield f"observed [{one.arm}] by {one.reproducer}: {text} ({one.stop_reason}){invalid}"
     for comparison in found.comparisons:

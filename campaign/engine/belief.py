@@ -1,6 +1,8 @@
 """What all restarts of the ledger together allow one to believe, and to say of a run."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from campaign.ledger.reads import Ledger
 from hypotheses.assumptions import Settings
@@ -12,15 +14,22 @@ from hypotheses.verdict import Qualifier, Verdict, Word
 
 MOST_TRIALS = 400
 """As many trials another restart is taken to have at most, for what it would settle."""
+_ANY: Mapping[str, str] = MappingProxyType({})
 _NOTHING_TO_WEIGH = {Qualifier.REPRODUCE_FIRST, Qualifier.NO_CONTROL, Qualifier.NO_TRIALS}
 
 
-def believe(ledger: Ledger, settings: Settings, run: str | None = None) -> Posterior | None:
+def believe(
+    ledger: Ledger,
+    settings: Settings,
+    run: str | None = None,
+    alike: Mapping[str, str] = _ANY,
+) -> Posterior | None:
     """The posterior from the ledger's restarts, and those of `run` while it still runs.
 
-    An abandoned hypothesis is a cause only where a restart removed it. None without hypotheses.
+    Under the conditions of the newest baseline that has `alike` among its own. An abandoned
+    hypothesis is a cause only where a restart removed it. None without hypotheses.
     """
-    restarts = ledger.restarts(run)
+    restarts = ledger.restarts(run, alike)
     removed = frozenset[str]().union(*(one.toggles for one in restarts))
     causes = [
         one

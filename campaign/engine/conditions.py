@@ -1,6 +1,7 @@
 """What observations must have alike to be compared, as far as their reproducer goes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 
 from playbooks.system import Reproducer
 
@@ -22,3 +23,8 @@ def conditions(
         "command": " ".join(reproducer.command),
         **used,
     }
+
+
+def accepts(patterns: Iterable[str], name: str) -> bool:
+    """Whether an operator's patterns say that this condition may differ."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

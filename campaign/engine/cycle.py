@@ -163,14 +163,15 @@ def _wait_for_ports(
 
 def _held(service: Service, host: Host, held: Mapping[int, Sequence[int]]) -> str:
     port, pids = next(iter(held.items()))
-    owner = ", ".join(_process(host, pid) for pid in pids)
+    owner = ", ".join(process_named(host, pid) for pid in pids)
     return (
         f"port {port} of {service.name} is still held by {owner} after {service.name} stopped; "
         "end that process or correct ports: in campaign.yaml"
     )
 
 
-def _process(host: Host, pid: int) -> str:
+def process_named(host: Host, pid: int) -> str:
+    """A process in words; pid 0 is one that we may not see."""
     if not pid:
         return "an unknown process"
     try:

@@ -3,13 +3,12 @@
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from campaign.engine.belief import weigh
+from campaign.engine.conditions import accepts
 from campaign.engine.events import VerdictGiven
 from campaign.engine.measure import Seen
 from campaign.engine.session import Session
-from campaign.engine.stopping import cautioned
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
 from campaign.ledger.records import ARM
@@ -130,7 +129,6 @@ def _by_rate(
         against=rule.against,
         accepted=accepted,
     )
-    verdict = cautioned(verdict, [end for boot in boots for end in boot.seen.ends])
     verdict = replace(verdict, reasons=(*verdict.reasons, *_differ(treatment, control, accepted)))
     return replace(verdict, numbers={**verdict.numbers, "expect": rule.expect.value})
 
@@ -159,9 +157,7 @@ def _without(side: Iterable[Observation], names: Collection[str]) -> tuple[Obser
 def _accepted(patterns: Sequence[str], both: Iterable[Observation]) -> frozenset[str]:
     """The conditions that an operator's patterns name."""
     names = {name for one in both for name in one.conditions}
-    return frozenset(
-        name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)
-    )
+    return frozenset(name for name in names if accepts(patterns, name))
 
 
 def _differ(

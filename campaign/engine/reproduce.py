@@ -15,6 +15,8 @@ from campaign.engine.session import Session
 from campaign.engine.stopping import Watch
 from campaign.ledger import records
 from hypotheses.observation import Counts, Result, Trial, count
+from hypotheses.rates import rate_text
+from hypotheses.sequential import early_text
 from playbooks.hosts.processes import Exit
 from playbooks.parsers import make
 from playbooks.parsers.parser import ExitInfo, ParseError, unfinished
@@ -101,9 +103,7 @@ class _Reproduction:
 
     def _pend(self, trials: Iterable[Trial]) -> None:
         now = self._session.clock()
-        arrived = tuple(trials)
-        self._pending.extend((trial, now) for trial in arrived)
-        self._watch.see(arrived)
+        self._pending.extend((trial, now) for trial in self._watch.see(trials))
 
     def _spawn(self) -> Exit:
         command = [self._render(word) for word in self._reproducer.command]
@@ -180,8 +180,12 @@ class _Reproduction:
         if self._reproducer.parse.streams:
             start = len(self._seen.trials) - self._stored
             self._seen.sequences.append(tuple(self._seen.trials[start:]))
-        if self._watch.end is not None:
-            self._seen.ends.append(self._watch.end)
+        end = self._watch.end
+        self._session.recorder.add(
+            records.ObservationTerms(self._id, str(end.rule), end.stopped, int(end.stands))
+            if end
+            else records.ObservationTerms(self._id)
+        )
         self._session.recorder.update(
             records.Observation,
             self._id,
@@ -193,16 +197,14 @@ class _Reproduction:
         )
 
     def _said(self) -> str:
-        from hypotheses.rates import rate_text
-
-        text = f"failed {rate_text(self._counts)}"
+        end = self._watch.end
+        early = end is not None and bool(end.stopped)
+        text = f"failed {early_text(self._counts) if early else rate_text(self._counts)}"
         if self._counts.censored:
             text += f", {self._counts.censored} censored"
         if self._ended is not None and self._ended.timed_out:
             text += f"; timed out after {self._timeout:g} s"
-        if self._watch.end is not None:
-            text += f"; {self._watch.end}"
-        return text
+        return f"{text}; {end}" if end is not None else text
 
     def _cut_short(self) -> tuple[Trial, ...]:
         done = self._stored + len(self._pending)

@@ -28,14 +28,18 @@ def move(session: "Session", slugs: Iterable[str]) -> None:
 def judge_anew(
     recorder: Recorder, slugs: Iterable[str], settings: Settings
 ) -> tuple[StandingMoved, ...]:
-    """Proposes a standing for each hypothesis from all its runs, and records it where it moved."""
+    """Proposes a standing for each hypothesis from all its runs, and records it where it moved.
+
+    Every restart speaks to every suspect, so all that a restart has removed are judged, too.
+    """
+    named = frozenset(slugs)
     with Ledger.open(recorder.path) as ledger:
         current = {one.slug: one.standing for one in ledger.hypotheses()}
         belief = believe(ledger, settings)
         proposals = {
             slug: _proposal(ledger, belief, slug, current[slug])
-            for slug in slugs
-            if slug in current
+            for slug in current
+            if slug in named or tested(belief, slug)
         }
     moved = []
     for slug, proposal in proposals.items():

@@ -28,6 +28,10 @@ SELECT
     coalesce(fail, 0)                 AS fail, -- failed trials of its valid observations
     coalesce(n, 0)                    AS n, -- failed and passed trials
     coalesce(censored, 0)             AS censored, -- trials cut short before the failure could show
+    (SELECT coalesce(group_concat(stopped, '; '), '') FROM observation_terms
+     WHERE stopped <> '' AND observation IN (
+         SELECT observation.id FROM observation WHERE observation.boot = boot.id))
+                                      AS stopped, -- how rules ended its observations early; empty: none did
     coalesce(counts, 0)               AS counts, -- 1 where they are evidence: of a completed run, not retracted
     coalesce(restarts, 0)             AS restarts, -- restart cycles that led into it
     coalesce(charged.downtime_s, 0.0) AS downtime_s, -- their seconds down

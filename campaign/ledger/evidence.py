@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaign.ledger.query import Reader, mapping
-from hypotheses.observation import Counts, Observation
+from hypotheses.observation import Counts, Observation, Stopping
 from hypotheses.verdict import Verdict, Word
 
 
@@ -16,6 +16,14 @@ class Judged:
     playbook: str
     kind: str
     verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The detector of a comparison, and when it was made."""
+
+    detector: str
+    at: float
 
 
 class EvidenceReads(Reader):
@@ -38,10 +46,14 @@ class EvidenceReads(Reader):
             """
             SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
                    run.playbook, observation.arm, observation.conditions,
-                   rates.fail, rates.n, rates.censored
+                   rates.fail, rates.n, rates.censored, observation.stop_reason,
+                   terms.rule, terms.stopped, terms.stands, terms.unit,
+                   (SELECT exposure FROM exposure_rates
+                    WHERE exposure_rates.observation = observation.id) AS exposure
             FROM observation
             JOIN run ON run.id = observation.run
             JOIN trial_rates AS rates ON rates.observation = observation.id
+            LEFT JOIN observation_terms AS terms ON terms.observation = observation.id
             WHERE observation.invalid IS NULL AND run.retracted IS NULL
               AND (run.status = 'completed' OR run.id = ?4)
               AND (?1 IS NULL OR run.kind = ?1)
@@ -63,6 +75,11 @@ class EvidenceReads(Reader):
                 playbook=row["playbook"],
                 arm=row["arm"],
                 conditions={name: str(value) for name, value in mapping(row["conditions"]).items()},
+                stop=Stopping(row["stop_reason"], row["stopped"], bool(row["stands"]))
+                if row["rule"]
+                else None,
+                exposure=row["exposure"],
+                unit=row["unit"] or "",
             )
             for row in rows
         )
@@ -105,6 +122,21 @@ class EvidenceReads(Reader):
         ):
             latest[row["detector"]] = row["word"]
         return frozenset(name for name, word in latest.items() if word == Word.SUPPORTED)
+
+    def latest_comparison(self, playbook: str) -> Compared | None:
+        """What `playbook` compared in its latest completed run, if any; retracted runs aside."""
+        rows = self._records(
+            Compared,
+            """
+            SELECT comparison.detector, comparison.at
+            FROM comparison JOIN run ON run.id = comparison.run
+            WHERE run.playbook = ? AND run.retracted IS NULL AND run.status = 'completed'
+              AND comparison.detector <> ''
+            ORDER BY run.started_at DESC, run.rowid DESC, comparison.at DESC LIMIT 1
+            """,
+            playbook,
+        )
+        return rows[0] if rows else None
 
     def evidence(self, slug: str) -> tuple[Judged, ...]:
         """The latest verdict of each completed run on a hypothesis, the earliest run first."""

@@ -35,6 +35,12 @@ def terms(db: Database) -> None:
 
 
 @MIGRATIONS()
+def exposure(db: Database) -> None:
+    """How observations ended early, and what their trials ran."""
+    _execute(db, "005_exposure.sql")
+
+
+@MIGRATIONS()
 def boots(db: Database) -> None:
     """Each boot with its trials and costs."""
     _execute(db, "009_boots.sql")

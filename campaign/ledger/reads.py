@@ -152,6 +152,18 @@ class Ledger(CostReads, EvidenceReads, RestartReads):
             run,
         )
 
+    def observation_terms(self, run: str) -> Mapping[str, records.ObservationTerms]:
+        """What was fixed about a run's observations, by the observation's id."""
+        found = self._records(
+            records.ObservationTerms,
+            """
+            SELECT observation_terms.* FROM observation_terms
+            JOIN observation ON observation.id = observation WHERE run = ?
+            """,
+            run,
+        )
+        return {one.observation: one for one in found}
+
     def trial_counts(self, run: str) -> Mapping[str, Counts]:
         """The counts of each of a run's observations so far, by the observation's id."""
         return {

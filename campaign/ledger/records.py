@@ -216,6 +216,21 @@ class Observation:
 
 
 @dataclass(frozen=True)
+class ObservationTerms:
+    """What is fixed about an observation before it begins, and how its rule ended it early.
+
+    `stands` is 1 where its counts compare as if their number had been fixed before. `unit`
+    (seconds or attempts) is what the exposure of its trials is counted in; None: none is measured.
+    """
+
+    observation: str
+    rule: str = ""
+    stopped: str = ""
+    stands: int = 1
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
 class Trial:
     """A trial of an observation; `position` from 0 in order of arrival, `keys` space separated."""
 
@@ -227,6 +242,15 @@ class Trial:
     keys: str
     seconds: float | None
     at: float
+
+
+@dataclass(frozen=True)
+class TrialExposure:
+    """What a trial ran until it failed or ended, in its observation's unit."""
+
+    observation: str
+    position: int
+    amount: float
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ Record = (
     | records.Edit
     | records.ServiceState
     | records.Observation
+    | records.ObservationTerms
     | records.Trial
+    | records.TrialExposure
     | records.Comparison
     | records.ComparisonKey
     | records.Verdict
@@ -55,7 +57,9 @@ TABLES: Mapping[type[Record], Table] = {
     records.Edit: _table("edit", "id boot run before_sha256 after_sha256"),
     records.ServiceState: _table("service_state", "id boot moment effect"),
     records.Observation: _table("observation", "id run boot cycle step"),
+    records.ObservationTerms: _table("observation_terms", "observation stands unit"),
     records.Trial: _table("trial", "observation result"),
+    records.TrialExposure: _table("trial_exposure", "observation position"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
     records.Verdict: _table("verdict", "id run hypothesis word"),

@@ -5,14 +5,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from campaign.engine.preflight import refuse_newer_files, refuse_outstanding
+from campaign.engine.preflight import refuse_outstanding, refuse_unready
+from campaign.engine.rules import with_rules
 from campaign.engine.session import Hosts
-from campaign.engine.stopping import with_rules
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
-from hypotheses.observation import Counts, pooled
-from hypotheses.rates import largest_separating, rate_text, smallest_separating_above
+from hypotheses.observation import Observation, early_stops, pooled
+from hypotheses.rates import largest_separating, smallest_separating_above
+from hypotheses.sequential import stopped_text
 from hypotheses.verdict import Expect
 from playbooks.combination import JOINED_BY, combine
 from playbooks.edits import FileState
@@ -108,9 +109,9 @@ def plan(workspace: Workspace, request: Request, hosts: Hosts | None = None) -> 
     """
     system, playbooks = load(workspace, request)
     if hosts is not None:
-        return _planned(workspace, system, playbooks, hosts)
+        return _planned(workspace, system, playbooks, hosts, request.accepted)
     with open_hosts(workspace, system, "plan") as opened:
-        return _planned(workspace, system, playbooks, opened)
+        return _planned(workspace, system, playbooks, opened, request.accepted)
 
 
 def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
@@ -119,7 +120,11 @@ def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
 
 
 def _planned(
-    workspace: Workspace, system: System, playbooks: Sequence[Playbook], hosts: Hosts
+    workspace: Workspace,
+    system: System,
+    playbooks: Sequence[Playbook],
+    hosts: Hosts,
+    accepted: tuple[str, ...],
 ) -> Planned:
     refuse_outstanding(hosts)
 
@@ -142,10 +147,10 @@ def _planned(
     with _History.open(workspace, playbooks) as history:
         try:
             made = make(system, playbooks, read, history, facts)
-            made = with_rules(made, system, history.ledger)
+            made = with_rules(made, system, history.ledger, accepted)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
-        refuse_newer_files(made, system, hosts)
+        refuse_unready(made, system, hosts)
         shows = tuple(_can_show(system, made, history))
     return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
 
@@ -196,15 +201,15 @@ class _History:
         known = [seconds for seconds in found if seconds is not None]
         return sum(known) if len(known) == len(found) else None
 
-    def counts(self, against: str, planned: Mapping[str, str]) -> Counts:
-        """The counts so far of what a playbook is compared with, under the `planned` conditions."""
+    def control(self, against: str, planned: Mapping[str, str]) -> tuple[Observation, ...]:
+        """What a playbook is compared with, as it was seen under the `planned` conditions."""
         if self.ledger is None:
-            return Counts()
+            return ()
         if against == "baseline":
             found = self.ledger.observations_of(kind="baseline")
         else:
             found = self.ledger.observations_of(playbook=against)
-        return pooled(one for one in found if planned.items() <= one.conditions.items())
+        return tuple(one for one in found if planned.items() <= one.conditions.items())
 
 
 def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
@@ -220,7 +225,7 @@ def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
         for boot in boots:
             planned = _trials(system, boot)
             if planned is not None:
-                control = history.counts(rule.against, _conditions(system, boot))
+                control = history.control(rule.against, _conditions(system, boot))
                 yield f"{boot.title}: {_sentence(planned, control, rule)}"
 
 
@@ -250,10 +255,12 @@ def _conditions(system: System, boot: Boot) -> dict[str, str]:
     return {}
 
 
-def _sentence(planned: int, control: Counts, rule: RateRule) -> str:
+def _sentence(planned: int, seen: Sequence[Observation], rule: RateRule) -> str:
+    control = pooled(seen)
     if control.n == 0:
         return f"{planned} trials; {rule.against} has no trials yet to compare them with"
-    against = f"{planned} trials against {rule.against} {rate_text(control)}"
+    told = stopped_text(control, early_stops(seen))
+    against = f"{planned} trials against {rule.against} {told}"
     if control.fail == 0 and rule.expect is Expect.DROP:
         return f"{against}: it has not failed, so nothing can be seen to vanish; reproduce it first"
     if rule.expect is Expect.RISE:
@@ -285,9 +292,10 @@ def planned_trials(system: System, playbook: Playbook) -> int | None:
 def _without_undo(plan: Plan) -> Iterator[str]:
     for boot in plan.measured:
         for step in (*boot.before, *boot.measures):
-            if _is_one_way(step):
+            if is_one_way(step):
                 yield f"{boot.title}: step {step.name!r}"
 
 
-def _is_one_way(step: Step) -> bool:
+def is_one_way(step: Step) -> bool:
+    """Whether nothing takes the step's effect back."""
     return isinstance(step.action, Command) and step.action.undo is None

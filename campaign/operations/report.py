@@ -58,7 +58,13 @@ def _advised(workspace: Workspace) -> Outlook:
         epochs=advice.epochs,
         proposals=tuple(
             Proposal(
-                one.name, one.toggles, one.trials, one.seconds, one.money, one.guessed, one.bits
+                one.name,
+                one.toggles,
+                one.trials,
+                one.price.seconds,
+                one.price.money,
+                one.price.guessed,
+                one.bits,
             )
             for one in advice.options[:PROPOSALS]
         ),

@@ -8,7 +8,10 @@ from campaign.engine.events import Emit
 from campaign.engine.run import Outcome, execute
 from campaign.engine.session import Hosts, Session
 from campaign.engine.stop import Stop
+from campaign.errors import CampaignError, Exit
+from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
+from campaign.operations.budget import Price, left
 from campaign.operations.plan import Planned, Request, load, open_hosts, plan
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
@@ -49,8 +52,8 @@ class Ready:
 def ready(workspace: Workspace, request: Request, command: str) -> Iterator[Ready]:
     """Locks the hosts, opens the ledger and plans. `command` is kept with the runs.
 
-    Errors: LoadError; CampaignError (REFUSED where another operator holds a host or changes are
-    outstanding, UNREACHABLE, USAGE).
+    Errors: LoadError; CampaignError (REFUSED where another operator holds a host, changes are
+    outstanding or the budget does not reach, UNREACHABLE, USAGE).
     """
     system, _ = load(workspace, request)
     redactor = Redactor(system.secrets)
@@ -62,7 +65,22 @@ def ready(workspace: Workspace, request: Request, command: str) -> Iterator[Read
             hosts[name]
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
         planned = plan(workspace, request, hosts)
+        _refuse_overspending(workspace, planned)
         yield Ready(
             workspace, planned, hosts, recorder, redactor, campaign.hash_key,
             redactor.text(command), request.accepted,
         )  # fmt: skip
+
+
+def _refuse_overspending(workspace: Workspace, planned: Planned) -> None:
+    made = planned.plan
+    guessed = any(one.guessed for one in made.forecast)
+    price = Price(made.cycles, made.seconds, made.downtime_s, made.money, guessed)
+    with Ledger.open(workspace.ledger) as ledger:
+        lacks = left(planned.system.budget, ledger.total_cost()).lacks(price)
+    if lacks:
+        raise CampaignError(
+            Exit.REFUSED,
+            f"the campaign's budget does not reach for this: {lacks}",
+            "run less, or raise `budget:` in campaign.yaml",
+        )

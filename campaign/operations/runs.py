@@ -18,12 +18,16 @@ from hypotheses.observation import Counts
 
 @dataclass(frozen=True)
 class Listed:
-    """A run with its terms, hypotheses, counts, verdicts and what it cost, money in `currency`."""
+    """A run with its terms, hypotheses, counts, verdicts and what it cost, money in `currency`.
+
+    `stopped` says how rules ended its trials early.
+    """
 
     run: records.Run
     terms: records.RunTerms
     hypotheses: tuple[str, ...]
     counts: Counts
+    stopped: tuple[str, ...]
     verdicts: tuple[records.Verdict, ...]
     costs: RunCosts
     currency: str
@@ -41,6 +45,7 @@ class Shown:
     states: tuple[records.ServiceState, ...]
     observations: tuple[records.Observation, ...]
     counts: dict[str, Counts]
+    terms: dict[str, records.ObservationTerms]
     comparisons: tuple[records.Comparison, ...]
     keys: dict[str, tuple[records.ComparisonKey, ...]]
     artifacts: tuple[records.Artifact, ...]
@@ -79,11 +84,13 @@ def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
     counts = sum(
         (one for name, one in ledger.trial_counts(run.id).items() if name in valid), Counts()
     )
+    terms = ledger.observation_terms(run.id)
     return Listed(
         run,
         ledger.terms(run.id),
         ledger.hypotheses_of(run.id),
         counts,
+        tuple(one.stopped for name, one in terms.items() if one.stopped and name in valid),
         ledger.verdicts(run.id),
         costs,
         ledger.currency(),
@@ -105,6 +112,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             states=ledger.states(run.id),
             observations=ledger.observations(run.id),
             counts=dict(ledger.trial_counts(run.id)),
+            terms=dict(ledger.observation_terms(run.id)),
             comparisons=comparisons,
             keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
             artifacts=ledger.artifacts(run.id),

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from campaign.report.figures import trials_in_short
 from campaign.report.literal import visible
 from campaign.report.standings import HypothesisPart
 from campaign.report.timeline import Mark, Point, Timeline
@@ -47,7 +46,7 @@ def timeline_plot(timeline: Timeline) -> str:
     rates.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, frameon=False)
     _spend(spend, points, timeline)
     what = f"Failure rate after each of {len(points)} restarts, and what was spent by then"
-    told = "; ".join(f"{point.run}: {trials_in_short(point.counts)}" for point in points)
+    told = "; ".join(f"{point.run}: {point.trials}" for point in points)
     return _svg(figure, "timeline", what, told)
 
 

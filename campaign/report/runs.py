@@ -1,7 +1,7 @@
 """What the report says about one run."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
@@ -16,11 +16,15 @@ from hypotheses.rates import rate_text, share_text
 
 @dataclass(frozen=True)
 class Trials:
-    """The trials of one arm of a run: those that count, and why others do not."""
+    """The trials of one arm of a run: those that count, and why others do not.
+
+    `stopped` says how rules ended them early.
+    """
 
     arm: str
     counts: Counts
     invalid: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class RunPart:
         if not tried:
             return "-"
         if len(tried) == 1:
-            text = trials_in_short(tried[0].counts)
+            text = trials_in_short(tried[0].counts, tried[0].stopped)
         else:
             text = ", ".join(f"{one.arm or 'unnamed'} {one.counts}" for one in tried)
         return text if self.is_evidence else f"{text}, not counted"
@@ -110,7 +114,7 @@ def _collect(
     return RunPart(
         record=run,
         hypotheses=ledger.hypotheses_of(run.id),
-        trials=_trials(observations, ledger.trial_counts(run.id)),
+        trials=_trials(observations, ledger.trial_counts(run.id), ledger.observation_terms(run.id)),
         changes=_changes(run.id, edits, boots, shown),
         environment=_environment(boots),
         conditions=_conditions(observations),
@@ -126,17 +130,21 @@ def _collect(
 
 
 def _trials(
-    observations: Iterable[records.Observation], counts: Mapping[str, Counts]
+    observations: Iterable[records.Observation],
+    counts: Mapping[str, Counts],
+    terms: Mapping[str, records.ObservationTerms],
 ) -> tuple[Trials, ...]:
     arms: dict[str, Trials] = {}
     for one in observations:
         arm = arms.get(one.arm, Trials(one.arm, Counts()))
         found = counts.get(one.id, Counts())
         if one.invalid is None:
-            arms[one.arm] = Trials(one.arm, arm.counts + found, arm.invalid)
+            how = terms[one.id].stopped if one.id in terms else ""
+            stopped = (*arm.stopped, how) if how else arm.stopped
+            arms[one.arm] = replace(arm, counts=arm.counts + found, stopped=stopped)
         else:
             reason = f"{counted(found.total, 'trial')} not counted: {one.invalid}"
-            arms[one.arm] = Trials(one.arm, arm.counts, (*arm.invalid, reason))
+            arms[one.arm] = replace(arm, invalid=(*arm.invalid, reason))
     return tuple(arms.values())
 
 

@@ -18,13 +18,15 @@ UNCHANGED = "nothing changed"
 class Point:
     """A boot with trials, and all that was spent up to its end.
 
-    `series` is its arm, or the kind of its playbook where it has none.
+    `series` is its arm, or the kind of its playbook where it has none; `trials` are the counts
+    with what they allow.
     """
 
     at: float
     run: str
     series: str
     counts: Counts
+    trials: str
     is_evidence: bool
     money: float
     downtime_s: float
@@ -83,7 +85,7 @@ class Timeline:
         return Entry(
             _minute(point.at),
             f"{point.run} ({point.series})",
-            trials_in_short(point.counts),
+            point.trials,
             "yes" if point.is_evidence else "no",
             self.spent_text(point),
         )
@@ -113,7 +115,16 @@ def _points(lines: Sequence[BootLine], told: Collection[str]) -> Iterator[Point]
     for line, spent, down in zip(lines, money, downtime, strict=True):
         if line.run in told and line.run is not None and line.n + line.censored:
             counts = Counts(line.fail, line.n - line.fail, line.censored)
-            yield Point(line.started_at, line.run, _series(line), counts, line.counts, spent, down)
+            yield Point(
+                at=line.started_at,
+                run=line.run,
+                series=_series(line),
+                counts=counts,
+                trials=trials_in_short(counts, [line.stopped] if line.stopped else []),
+                is_evidence=line.counts,
+                money=spent,
+                downtime_s=down,
+            )
 
 
 def _series(line: BootLine) -> str:

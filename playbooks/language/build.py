@@ -35,6 +35,7 @@ from playbooks.playbook import (
 )
 from playbooks.schedule import Schedule
 from playbooks.system import (
+    Budget,
     CommandProbe,
     CommandSpec,
     Cost,
@@ -76,6 +77,7 @@ def system(
         },
         versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
+        budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
@@ -225,6 +227,7 @@ def playbook(shape: schema.PlaybookFile, document: Document, filling: Filling) -
         blocks=shape.blocks,
         seed=shape.seed,
         verdict=_verdict(shape.verdict),
+        conflicts_with=tuple(shape.conflicts_with),
         text=document.text,
         sha256=document.sha256,
     )
@@ -307,7 +310,7 @@ def _reproduce(shape: schema.ReproduceShape, own: Node, filling: Filling) -> tup
 def _stop(shape: schema.StopShape) -> StopWhen:
     if shape.failures is not None:
         return StopWhen("failures", shape.failures)
-    return StopWhen(shape.rule)
+    return StopWhen(shape.rule, otherwise_fixed=shape.otherwise is not None)
 
 
 def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:

@@ -146,6 +146,7 @@ class Scope:
 def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
     """Reports what a playbook refers to and is not there; returns the variables that it knows."""
     _slugs(document, document.root.get("hypothesis"), scope)
+    _conflicts(document, document.root, scope)
     values = variables_of(document, scope)
     for name, node in document.root.get("vars").entries.items():
         _plain(document, name, node)
@@ -177,6 +178,17 @@ def _slugs(document: Document, node: Node, scope: Scope) -> None:
         if one.text not in known:
             hint = suggest(one.text, known) or ": 'campaign hypothesis add' makes it"
             document.report(one.mark, f"unknown hypothesis {shown(one.text)}{hint}")
+
+
+def _conflicts(document: Document, root: Node, scope: Scope) -> None:
+    own = root.get("name").text
+    others = [one for one in scope.playbooks if one != own]
+    _distinct(document, root.get("conflicts_with").texts())
+    for one in root.get("conflicts_with").texts():
+        if one.text == own:
+            document.report(one.mark, "a playbook does not conflict with itself: name another")
+        else:
+            _known(document, one, "playbook", others)
 
 
 def _plain(document: Document, name: str, node: Node) -> None:
@@ -305,7 +317,11 @@ def _stop(document: Document, node: Node, reproducer: Reproducer) -> None:
     failures, word = stop.get("failures"), stop.text or stop.get("rule").text
     if failures and stop.get("rule"):
         document.report(failures.key, "stop: give a rule or failures, not both")
-    if not failures and word != "sequential":
+    early = word in ("sequential", "when_decided")
+    if stop.get("otherwise") and not early:
+        what = "'otherwise' is for rules that need earlier trials: sequential and when_decided"
+        document.report(stop.get("otherwise").key, what)
+    if not failures and not early:
         return
     if reproducer.trials is None:
         what = f"an early stop needs 'trials' of reproducer {shown(reproducer.name)}: at most how"

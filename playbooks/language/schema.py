@@ -79,12 +79,19 @@ class RestartShape(Shape):
     services: list[Name] = entry("services", "What to restart, with its groups.", min_length=1)
 
 
-_StopWord = Literal["fixed", "sequential"]
+_StopWord = Literal["fixed", "sequential", "when_decided"]
 
 
 class StopShape(Shape):
-    rule: _StopWord = entry("word", "fixed: all trials; sequential: by the e-process.", "fixed")
+    rule: _StopWord = entry(
+        "word",
+        "fixed: all trials; sequential: by the e-process; when_decided: as the planner weighs it.",
+        "fixed",
+    )
     failures: int | None = entry("number", "Stop once so many have failed.", None, ge=1)
+    otherwise: Literal["fixed"] | None = entry(
+        "word", "What to do where the rule has nothing to go by; else that is refused.", None
+    )
 
 
 class ReproduceShape(Shape):
@@ -92,7 +99,7 @@ class ReproduceShape(Shape):
     vars: dict[Variable, Scalar] = entry("variables", "Variables for this step alone.", {})
     timeout: Timeout | None = entry("duration", "Replaces the reproducer's timeout.", None)
     stop: Annotated[StopShape, *short_for("rule", _StopWord)] = entry(
-        "rule", "When to stop: fixed, sequential, or {failures: 1}.", StopShape()
+        "rule", "When to stop: fixed, sequential, when_decided, or {failures: 1}.", StopShape()
     )
 
 
@@ -230,6 +237,7 @@ class PlaybookFile(Shape):
     seed: int | None = entry("number", "What draws a randomised order; else drawn.", None, ge=0)
     steps: list[AnyStep] = entry("steps", "What is done, in order.", min_length=1)
     verdict: VerdictShape | None = entry("rule", "How the run is judged.", None)
+    conflicts_with: Names = entry("playbooks", "Those it never shares a restart with.", [])
 
 
 class HypothesisShape(Shape):

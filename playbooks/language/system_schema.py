@@ -217,6 +217,12 @@ class CostShape(Shape):
     occupied_per_hour: float = entry("rate", "The price of an hour of the system.", 0.0, ge=0)
 
 
+class BudgetShape(Shape):
+    downtime: Timeout | None = entry("duration", "The downtime it may cause.", None)
+    restarts: int | None = entry("number", "The restarts it may make.", None, ge=1)
+    money: float | None = entry("amount", "What it may cost, in its currency.", None, gt=0)
+
+
 class SecretShape(Shape):
     env: Variable = entry("variable", "The environment variable that holds the secret.")
 
@@ -236,6 +242,7 @@ class CampaignFile(Shape):
         "commands", "What prints a service's version, on its host; a condition of each run.", {}
     )
     cost: CostShape = entry("cost", "What time costs.", CostShape())
+    budget: BudgetShape = entry("budget", "What the campaign may cost in all.", BudgetShape())
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
     )

@@ -54,7 +54,7 @@ def test_from_the_first_restart_to_the_last(toy: Toy) -> None:
     prepare(toy)
     first = advice(toy)
     assert names(first) == ["baseline"]
-    assert first["options"][0]["guessed"]
+    assert first["options"][0]["price"]["guessed"]
     assert "no control has failed yet" in first["notes"][0]
     assert first["left_out"] == ["nameless: none of its steps says what it removes"]
     power = toy.run("power", "fix").stdout
@@ -71,9 +71,9 @@ def test_from_the_first_restart_to_the_last(toy: Toy) -> None:
     assert "other-mode+safe-mode" not in " ".join(names(found))
     assert names(found)[0] in {"fix", "fix+safe-mode", "fix+other-mode"}
     best = found["options"][0]
-    assert best["if_there"] < best["removes"] < best["if_gone"]
+    assert best["if_no"] < best["chance"] < best["if_yes"]
     assert 0 < best["bits"] < 1
-    assert not best["guessed"]
+    assert not best["price"]["guessed"]
     worth = [one["worth"] for one in found["options"]]
     assert worth == sorted(worth, reverse=True)
     shown = toy.run("next").stdout

@@ -145,17 +145,26 @@ class TestOrchestrator:
 
 
 class TestDisk:
-    @pytest.mark.parametrize("part", ["src", ".state"])
-    def test_full_while_patching(self, far: UnitToy, part: str) -> None:
-        before = far.files()
+    @pytest.mark.parametrize(
+        ("part", "code", "said"),
+        [
+            ("src", 3, ["No space left on device", "nothing was changed"]),
+            (".state", 6, ["no room is left for the journal in /srv/"]),
+        ],
+    )
+    def test_full_before_patching(
+        self, far: UnitToy, part: str, code: int, said: list[str]
+    ) -> None:
+        """Nothing is stopped, and nothing written."""
+        before, pid = far.files(), far.show("MainPID")
         with far.small_disk(part) as fill:
             filler = fill()
             done = far.run("run", "fix", "-y")
-            assert done.returncode == 3, done.stderr
-            assert "No space left on device" in done.stderr
-            assert "nothing was changed" in done.stderr
+            assert done.returncode == code, done.stderr
+            assert all(one in done.stderr for one in said)
             filler.unlink()
             far.check_as_before(before)
+            assert far.show("MainPID") == pid
             assert far.run("recover").stdout == NOTHING
 
     def test_full_while_putting_back(self, far: UnitToy) -> None:
@@ -223,6 +232,48 @@ def _change(far: UnitToy, name: str, folder: str, path: str, old: str, new: str)
     """A playbook that replaces a text of one file."""
     root = f"/srv/{far.unit}/{folder}"
     far.playbook(name, RULE_ONLY.format(name=name, root=root, path=path, old=old, new=new))
+
+
+BOTH = """\
+name: both
+hypothesis: rule
+kind: fix
+question: Does it fail with both changed?
+steps:
+  - name: change a file here
+    patch: {{host: here, root: ".", replace: {{path: note, old: "old", new: "new"}}}}
+  - name: and one there
+    patch: {{host: there, root: "{root}", replace: {{path: rule.py, old: "True", new: "False"}}}}
+  - restart: {{services: [app]}}
+  - reproduce: {{use: trials}}
+verdict: {{by: rate, expect: drop, against: baseline}}
+"""
+
+
+class TestUnreachable:
+    def test_the_others_are_recovered(self, far: UnitToy) -> None:
+        """One host is out of reach after a crash of the command: it is named, with what is there,
+
+        and waited for; without anything outstanding it is only told.
+        """
+        before, note = far.files(), far.root / "note"
+        note.write_text("old\n")
+        far.playbook("both", BOTH.format(root=f"/srv/{far.unit}/src"))
+        running = far.measuring("both")
+        running.kill()
+        running.communicate(timeout=60)
+        assert note.read_text() == "new\n"
+        _know(far, OTHER_KEY)
+        recovered = far.run("recover")
+        assert recovered.returncode == 5, recovered.stderr
+        assert note.read_text() == "old\n"
+        assert f"restored {note}" in recovered.stdout
+        assert f"outstanding there: /srv/{far.unit}/src/rule.py; run " in recovered.stdout
+        _know(far, far.machine.host_key)
+        far.check_recovers(before)
+        _know(far, OTHER_KEY)
+        nothing = far.run("recover")
+        assert (nothing.returncode, nothing.stdout) == (4, "Nothing to recover elsewhere.\n")
 
 
 class TestRefused:

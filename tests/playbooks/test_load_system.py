@@ -314,8 +314,8 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
         ),
         (
             "protected: true",
-            "budget: {restarts: 30}",
-            "36:1: unknown key 'budget'",
+            "budget: {restart: 30}",
+            "36:10: unknown key 'restart' (did you mean 'restarts'?)",
         ),
     ],
 )
