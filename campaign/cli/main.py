@@ -35,6 +35,7 @@ COMMANDS = {
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
     "runs": ("runs", "List, show and retract runs."),
     "report": ("report", "Tell the campaign as a page, a table or data."),
+    "history": ("history", "Look back at several campaigns."),
     "export": ("archive", "Write the campaign to one archive."),
     "import": ("archive", "Bring in a campaign from an archive."),
     "services": ("services", "Start, stop and list the embedded services."),

@@ -8,6 +8,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
+from campaign.ledger.history import HistoryReads
 from campaign.ledger.owner import Owner, is_alive
 from campaign.ledger.restarts import RestartReads
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -16,7 +17,7 @@ from hypotheses.observation import Counts
 _NAMED_AT_MOST = 5
 
 
-class Ledger(CostReads, EvidenceReads, RestartReads):
+class Ledger(CostReads, EvidenceReads, HistoryReads, RestartReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
