@@ -38,6 +38,7 @@ COMMANDS = {
     "history": ("history", "Look back at several campaigns."),
     "export": ("archive", "Write the campaign to one archive."),
     "import": ("archive", "Bring in a campaign from an archive."),
+    "prune": ("prune", "Remove the logs of old runs; every number stays."),
     "services": ("services", "Start, stop and list the embedded services."),
     "schema": ("files", "Print the JSON Schema of the files."),
 }

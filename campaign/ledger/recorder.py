@@ -190,6 +190,18 @@ class Recorder:
                 )
             self.update(records.Run, run, retracted=reason, retracted_at=time.time())
 
+    def drop_tails(self, runs: Iterable[str]) -> None:
+        """Forgets the end of the output that observations of these runs keep."""
+        with self.transaction():
+            for run in runs:
+                self._change(TABLES[records.Observation], "run", run, {"tail": ""})
+
+    def compact(self) -> None:
+        """Gives the room of what was forgotten back to the disk; needs the ledger to itself."""
+        with complaints(self.path):
+            self._database.execute("VACUUM")
+            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def merge(self, other: Path) -> Merged:
         """Adds all rows that the ledger at `other` has and this one does not.
 
