@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hypotheses.observation import Counts, Observation, early_stops, pooled
+from hypotheses.observation import Counts, Observation, pooled
 from hypotheses.rates import (
     clean_trials_needed,
     difference_text,
@@ -15,7 +15,7 @@ from hypotheses.rates import (
     trials_to_settle,
     wilson,
 )
-from hypotheses.sequential import stopped_text
+from hypotheses.tally import tally
 from hypotheses.verdict import Effect, Expect, Qualifier, Verdict, Word, ineffective, unproven
 
 CENSORED_LIMIT = 0.20
@@ -63,20 +63,20 @@ def judge_rate(
     arms = _Arms(
         pooled(treatment),
         pooled(control),
-        _restarts(treatment),
-        _restarts(control),
+        restarts_of(treatment),
+        restarts_of(control),
         against,
-        _told(treatment),
-        _told(control),
+        str(tally(treatment)),
+        str(tally(control)),
     )
     verdict = (
-        _invalid_rate(treatment, control, effect, accepted)
+        incomparable(treatment, control, effect, accepted)
         or _refused_rate(arms, expect)
         or _compared(arms, expect, effect)
     )
     reasons = (*verdict.reasons, *_censored_reasons(arms))
     verdict = replace(verdict, reasons=reasons, numbers=_rate_numbers(arms))
-    return _cautioned(verdict, treatment, control, against)
+    return cautioned(verdict, treatment, control, against)
 
 
 def differences(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[str, ...]:
@@ -89,12 +89,13 @@ def differences(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[str,
     )
 
 
-def _invalid_rate(
+def incomparable(
     treatment: Sequence[Observation],
     control: Sequence[Observation],
     effect: Effect,
     accepted: frozenset[str],
 ) -> Verdict | None:
+    """The verdict where no comparison is possible; None where it is."""
     apart = _arm_differences(treatment, control, accepted)
     if effect is Effect.NOT_EFFECTIVE or not apart:
         return ineffective(effect)
@@ -123,12 +124,7 @@ def _distinct(side: Sequence[Observation], accepted: frozenset[str]) -> list[dic
 def _refused_rate(arms: _Arms, expect: Expect) -> Verdict | None:
     """What stands before any comparison: no control, no trials, nothing that could vanish."""
     if arms.control_restarts == 0:
-        return Verdict(
-            Word.INCONCLUSIVE,
-            Qualifier.NO_CONTROL,
-            (f"there are no trials of {arms.against} to compare with",),
-            still_needed=f"trials of {arms.against} under the same conditions",
-        )
+        return no_control(arms.against)
     if arms.treatment.n == 0 or arms.control.n == 0:
         empty = "the treatment" if arms.treatment.n == 0 else arms.against
         return Verdict(
@@ -140,6 +136,16 @@ def _refused_rate(arms: _Arms, expect: Expect) -> Verdict | None:
     if expect is Expect.DROP and arms.control.fail == 0:
         return _reproduce_first(arms)
     return None
+
+
+def no_control(against: str) -> Verdict:
+    """The verdict where there is nothing to compare with."""
+    return Verdict(
+        Word.INCONCLUSIVE,
+        Qualifier.NO_CONTROL,
+        (f"there are no trials of {against} to compare with",),
+        still_needed=f"trials of {against} under the same conditions",
+    )
 
 
 def _reproduce_first(arms: _Arms) -> Verdict:
@@ -159,38 +165,41 @@ def _reproduce_first(arms: _Arms) -> Verdict:
 
 
 def _compared(arms: _Arms, expect: Expect, effect: Effect) -> Verdict:
-    qualifier = _direction(arms, expect) if separated(*arms.four) else ""
+    qualifier = direction(arms.dropped, expect) if separated(*arms.four) else ""
     reasons = (
         f"treatment {arms.treated}; {arms.against} {arms.controlled}",
         f"difference {difference_text(arms.treatment, arms.control)},"
         f" Fisher {p_text(fisher(*arms.four))}",
     )
-    luck = (_restarts_reason(arms),) if qualifier == Qualifier.LEADING else ()
-    needed = _again(arms) if qualifier else _still_needed(arms, expect)
+    restarts = arms.restarts, arms.control_restarts
+    luck = (shared_luck(*restarts),) if qualifier == Qualifier.LEADING else ()
+    needed = again(arms.against) if qualifier else _still_needed(arms, expect)
     verdict = Verdict(Word.INCONCLUSIVE, qualifier, (*reasons, *luck), still_needed=needed)
     return unproven(verdict) if effect is Effect.UNPROVEN else verdict
 
 
-def _direction(arms: _Arms, expect: Expect) -> str:
-    """The qualifier of separated counts."""
+def direction(dropped: bool, expect: Expect) -> str:
+    """The qualifier of counts that are separated."""
     if expect is Expect.SAME:
         return Qualifier.DIFFERS
-    if arms.dropped == (expect is Expect.DROP):
+    if dropped == (expect is Expect.DROP):
         return Qualifier.LEADING
-    return Qualifier.LOWER if arms.dropped else Qualifier.WORSE
+    return Qualifier.LOWER if dropped else Qualifier.WORSE
 
 
-def _restarts_reason(arms: _Arms) -> str:
-    if arms.restarts == arms.control_restarts == 1:
+def shared_luck(restarts: int, control_restarts: int) -> str:
+    """Why so many restarts a side are at most leading by their counts."""
+    if restarts == control_restarts == 1:
         return "one restart a side: restarts share their luck, so this is at most leading"
     return (
-        f"restarts: {arms.restarts} against {arms.control_restarts};"
+        f"restarts: {restarts} against {control_restarts};"
         " trials of one restart share its luck, so counts alone are at most leading"
     )
 
 
-def _again(arms: _Arms) -> str:
-    return f"the same on fresh restarts, alternating with {arms.against}"
+def again(against: str) -> str:
+    """What a separated difference still needs."""
+    return f"the same on fresh restarts, alternating with {against}"
 
 
 def _still_needed(arms: _Arms, expect: Expect) -> str:
@@ -218,7 +227,7 @@ def _censored_reasons(arms: _Arms) -> tuple[str, ...]:
     )
 
 
-def _cautioned(
+def cautioned(
     verdict: Verdict,
     treatment: Sequence[Observation],
     control: Sequence[Observation],
@@ -264,9 +273,6 @@ def _rate_numbers(arms: _Arms) -> dict[str, float | int | str]:
     }
 
 
-def _told(side: Sequence[Observation]) -> str:
-    return stopped_text(pooled(side), early_stops(side))
-
-
-def _restarts(side: Sequence[Observation]) -> int:
+def restarts_of(side: Sequence[Observation]) -> int:
+    """How many restarts the observations belong to."""
     return len({one.restart for one in side})

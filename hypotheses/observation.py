@@ -15,13 +15,17 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One unit that can fail. `keys` join it to log lines; `seconds` is its duration."""
+    """One unit that can fail. `keys` join it to log lines; `seconds` is its duration.
+
+    `attempts` is how often it tried, where one trial tries again until it fails.
+    """
 
     outcome: str
     result: Result
     ident: str | None = None
     keys: tuple[str, ...] = ()
     seconds: float | None = None
+    attempts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,6 @@ from itertools import pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hypotheses.observation import Counts
-from hypotheses.rates import rate_text
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -167,17 +164,6 @@ class Sequential:
         if reached >= self.limit:
             return f"e-value {reached:.3g}: the rates differ"
         return Fixed(self.at_most).stop(outcomes)
-
-
-def stopped_text(counts: Counts, stops: Iterable[str]) -> str:
-    """Counts with what they allow and how they were stopped early: see `early_text`."""
-    told = tuple(dict.fromkeys(filter(None, stops)))
-    return ", ".join((early_text(counts), *told)) if told else rate_text(counts)
-
-
-def early_text(counts: Counts) -> str:
-    """Counts that a rule ended early; where all of them failed, 1/1 say, they are no rate."""
-    return rate_text(counts) if counts.passed or not counts.n else str(counts)
 
 
 def e_value(pairs: Iterable[tuple[bool, bool]]) -> float:

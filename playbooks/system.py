@@ -82,11 +82,15 @@ Probe = HttpProbe | TcpProbe | CommandProbe | LogProbe
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """A probe that must hold for `settle_s` without a break, within `timeout_s` of the start."""
+    """A probe that must hold for `settle_s` without a break, within `timeout_s` of the start.
+
+    `on` is the host that it is made from; None: the service's own.
+    """
 
     probe: Probe
     timeout_s: float = 60.0
     settle_s: float = 0.0
+    on: str | None = None
 
 
 @dataclass(frozen=True)
@@ -186,18 +190,23 @@ class ParseSpec:
 
 @dataclass(frozen=True)
 class Reproducer:
-    """Templates `{{ name }}` in `command`, `env` values and `trials` are filled from variables."""
+    """Templates `{{ name }}` in `command`, `env` values and `trials` are filled from variables.
+
+    `exposure` is what failures are counted against besides trials: how long these ran, or how
+    often they tried.
+    """
 
     name: str
     command: tuple[str, ...]
     on: str
     parse: ParseSpec
     timeout_s: float
-    on_timeout: Literal["censored", "fail"]
+    on_timeout: Literal["censored", "fail", "pass"]
     cwd: str
     env: Mapping[str, str] = field(default_factory=dict)
     trials: str | None = None
     crash_is: Literal["invalid", "fail"] = "invalid"
+    exposure: Literal["seconds", "attempts"] | None = None
 
 
 @dataclass(frozen=True)

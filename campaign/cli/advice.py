@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from campaign.cli.text import columns, count, money, seconds
 from campaign.operations.advise import Advice
-from campaign.operations.options import Option
+from campaign.operations.options import Option, listed
 from hypotheses.planner import Purpose
 
 _HEADER = (
@@ -62,12 +62,17 @@ def price_text(option: Option, currency: str) -> str:
     price = option.price
     parts = [
         count(price.restarts, "restart"),
-        f"{seconds(price.seconds)} with {count(option.trials, 'trial')}",
+        f"{seconds(price.seconds)} with {_trials(option)}",
         f"{seconds(price.downtime_s)} of it down",
     ]
     if currency or price.money:
         parts.append(money(price.money, currency))
     return ("about " if not price.guessed else "by a guess ") + ", ".join(parts)
+
+
+def _trials(option: Option) -> str:
+    """Of a run of several boots, those of each."""
+    return count(option.trials, "trial") + (" a boot" if option.price.restarts > 2 else "")
 
 
 def prospect(option: Option) -> str | None:
@@ -82,7 +87,7 @@ def prospect(option: Option) -> str | None:
     if not option.toggles:
         return None
     return (
-        f"Removing {' and '.join(option.toggles)} ends the failure with"
+        f"Removing {listed(option.toggles)} ends the failure with"
         f" {chance_text(option.chance)}; clean trials would make that"
         f" {chance_text(option.if_yes)}, failures {chance_text(option.if_no)}."
     )
@@ -91,9 +96,11 @@ def prospect(option: Option) -> str | None:
 def _row(option: Option, currency: str) -> tuple[str, ...]:
     price = option.price
     guess = "~" if price.guessed else ""
+    removed = listed(option.toggles) if option.toggles else f"nothing ({option.purpose})"
+    one_of = f" (1 of {option.arms} arms)" if option.arms > 1 else ""
     row = (
         option.name,
-        ", ".join(option.toggles) or f"nothing ({option.purpose})",
+        f"{removed}{one_of}",
         str(option.trials),
         guess + seconds(price.seconds),
         guess + seconds(price.downtime_s),

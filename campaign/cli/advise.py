@@ -9,7 +9,7 @@ from campaign.cli.run import run
 from campaign.cli.text import columns, count, seconds, shown, tell
 from campaign.errors import CampaignError, Exit
 from campaign.operations.advise import Advice, advise
-from campaign.operations.power import ByMismatch, ByRate, Power, Settling
+from campaign.operations.power import ByMismatch, ByRate, ByTime, Power, Settling
 from campaign.operations.power import power as reckon
 
 
@@ -60,12 +60,12 @@ def power(context: click.Context, playbook: str, variables: tuple[str, ...], as_
 
 
 def _powers(found: Power) -> Iterator[str]:
-    from hypotheses.rates import rate_text
-
-    control = rate_text(found.control) if found.control.total else "not measured yet"
-    yield f"{found.playbook}: {count(found.trials, 'trial')} against {found.against} ({control})"
+    yield f"{found.playbook}: {_against(found)}"
     if found.seconds is not None:
         yield f"takes about {seconds(found.seconds)} with its restart and the way back"
+    if found.differs:
+        differing = " ".join(f"--accept-difference {name}" for name in found.differs)
+        yield f"the baseline was seen with another number of trials: run it with {differing}"
     if found.reproduce is not None:
         yield (
             "the baseline has not failed yet, so nothing could be seen to vanish:"
@@ -75,12 +75,40 @@ def _powers(found: Power) -> Iterator[str]:
         yield from _by_rate(found.by_rate, found.against)
     if found.by_mismatch is not None:
         yield from _by_mismatch(found.by_mismatch, found.trials)
+    if found.by_time is not None:
+        yield from _by_time(found.by_time, found.against)
+    if not found.trials:
+        return
     yield (
         f"where restarts differ, {count(found.trials, 'trial')} after one restart weigh as"
         f" {found.weight:.0f}: more restarts beat more trials"
     )
     if found.settling is not None:
         yield from _settling(found.settling)
+
+
+def _against(found: Power) -> str:
+    from hypotheses.exposure import exposure_text
+    from hypotheses.rates import rate_text
+
+    trials = f"{count(found.trials, 'trial')} " if found.trials else ""
+    control = rate_text(found.control) if found.control.total else "not measured yet"
+    if found.by_time is not None:
+        control = exposure_text(found.by_time.control, found.by_time.unit)
+    return f"{trials}against {found.against} ({control})"
+
+
+def _by_time(found: ByTime, against: str) -> Iterator[str]:
+    from hypotheses.exposure import amount_text
+
+    rate = amount_text(found.control.amount / found.control.failures, found.unit)
+    yield f"{amount_text(found.gone, found.unit)} without a failure show one in {rate} to be gone"
+    if found.separated is None:
+        yield f"no time without a failure is separated from {against}: it has to fail more often"
+    else:
+        needed = amount_text(found.separated, found.unit)
+        yield f"{needed} without a failure are separated from {against} as it was seen"
+    yield "one restart is at most leading, whatever it shows"
 
 
 def _by_rate(found: ByRate, against: str) -> Iterator[str]:

@@ -10,9 +10,9 @@ import click
 from campaign.cli import advice, options
 from campaign.cli.run import as_data, ask, last_words, watched
 from campaign.cli.text import count, shown, spent, tell
+from campaign.engine.budget import Limits
 from campaign.errors import Exit
 from campaign.operations.autopilot import Autopilot, Chosen, Ended, Ran
-from campaign.operations.budget import Left
 from hypotheses.planner import Purpose
 
 
@@ -59,7 +59,7 @@ def autopilot(
     changed, and what that takes is kept in reserve. Ctrl-C stops and puts back. Never for
     protected campaigns. With --json, one line of JSON an event.
     """
-    limits = Left(
+    limits = Limits(
         restarts=inf if restarts is None else restarts,
         seconds=inf if budget_s is None else budget_s,
         money=inf if money is None else money,
@@ -145,11 +145,18 @@ def _chosen(event: Chosen) -> Iterator[str]:
 
 
 def _ran(event: Ran) -> Iterator[str]:
-    before, after = event.chosen.advice, event.advice
-    yield from last_words(event.outcome, event.outcome.exit, None)
-    if event.outcome.exit is Exit.COMPLETED:
-        yield f"   believed before: {advice.believed(before.parts, before.none)}"
-        yield f"   believed now:    {advice.believed(after.parts, after.none)}"
+    before, now = (
+        advice.believed(one.parts, one.none) for one in (event.chosen.advice, event.advice)
+    )
+    if event.outcome.runs:
+        yield from last_words(event.outcome, event.outcome.exit, None)
+    else:
+        yield f"campaign: {event.outcome.error}"
+    if event.outcome.exit is Exit.COMPLETED and before == now:
+        yield f"   believed as before: {now}"
+    elif event.outcome.exit is Exit.COMPLETED:
+        yield f"   believed before: {before}"
+        yield f"   believed now:    {now}"
 
 
 def _ended(event: Ended) -> Iterator[str]:

@@ -39,8 +39,9 @@ COMMANDS = {
     "export": ("archive", "Write the campaign to one archive."),
     "import": ("archive", "Bring in a campaign from an archive."),
     "prune": ("prune", "Remove the logs of old runs; every number stays."),
-    "services": ("services", "Start, stop and list the embedded services."),
+    "services": ("services", "Start, stop and list the services."),
     "schema": ("files", "Print the JSON Schema of the files."),
+    "tui": ("tui", "Open the terminal UI; so does campaign alone, in a workspace."),
 }
 
 
@@ -76,6 +77,7 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 completed, 1 expectation unmet, 2 usage or invalid file, 3 a step "
     "failed (all put back), 4 host unreachable, 5 dirty, 6 refused, 7 a fault of ours, "
@@ -94,6 +96,20 @@ class Commands(click.Group):
 def cli(context: click.Context, directory: Path | None) -> None:
     """Run a debugging campaign: hypotheses, playbooks, and a ledger of what each restart taught."""
     context.obj = (directory or Path.cwd()).resolve()
+    if context.invoked_subcommand is None:
+        _alone(context)
+
+
+def _alone(context: click.Context) -> None:
+    """Without a command: the terminal UI in a workspace on a terminal, otherwise the help."""
+    from campaign.workspace import Workspace
+
+    with suppress(CampaignError):
+        Workspace.find(context.obj)
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            command = cli.get_command(context, "tui")
+            context.exit(context.invoke(command) if command else Exit.FAULT)
+    raise click.exceptions.NoArgsIsHelpError(context)
 
 
 def main(arguments: list[str] | None = None) -> None:

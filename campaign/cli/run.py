@@ -4,21 +4,24 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from campaign.cli import options, plans
 from campaign.cli.progress import Progress
 from campaign.cli.text import shown, tell
-from campaign.engine.run import Outcome
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
 from campaign.operations import junit
 from campaign.operations import plan as planning
-from campaign.operations import recover as recovering
 from campaign.operations.plan import Planned, Request
 from campaign.operations.run import Ready, ready
 from campaign.workspace import Workspace
+
+if TYPE_CHECKING:
+    from campaign.engine.run import Outcome
+    from campaign.operations.recover import Recovered
 
 WORDS = ("supported", "refuted", "inconclusive", "invalid")
 
@@ -105,7 +108,7 @@ def run(
     return code if junit_xml is None else _junit(junit_xml, workspace, outcome, expect) or code
 
 
-def _junit(path: Path, workspace: Workspace, outcome: Outcome, expect: str | None) -> int:
+def _junit(path: Path, workspace: Workspace, outcome: "Outcome", expect: str | None) -> int:
     """USAGE where the run was well and its file cannot be written; a worse end stays what it is."""
     try:
         junit.write(path, workspace, outcome, expect)
@@ -115,7 +118,7 @@ def _junit(path: Path, workspace: Workspace, outcome: Outcome, expect: str | Non
     return 0
 
 
-def carry_out(one: Ready) -> Outcome:
+def carry_out(one: Ready) -> "Outcome":
     """Executes a ready run with progress on stderr and signals handled."""
     with watched() as (progress, stop):
         return one.execute(progress, stop)
@@ -170,7 +173,7 @@ def ask(question: str, accept: Callable[[str], bool], option: str) -> None:
         raise CampaignError(Exit.REFUSED, "not confirmed; nothing was changed")
 
 
-def _ended(outcome: Outcome, expect: str | None, as_json: bool) -> int:
+def _ended(outcome: "Outcome", expect: str | None, as_json: bool) -> int:
     code = outcome.exit
     if code is Exit.COMPLETED and expect and not _met(outcome, expect):
         code = Exit.UNMET
@@ -182,12 +185,12 @@ def _ended(outcome: Outcome, expect: str | None, as_json: bool) -> int:
     return code
 
 
-def _met(outcome: Outcome, expect: str) -> bool:
+def _met(outcome: "Outcome", expect: str) -> bool:
     words = [str(one.verdict.word) for one in outcome.runs if one.verdict]
     return bool(words) and all(word == expect for word in words)
 
 
-def as_data(outcome: Outcome) -> dict[str, object]:
+def as_data(outcome: "Outcome") -> dict[str, object]:
     """How an invocation ended, for programs."""
     return {
         "runs": [
@@ -204,11 +207,11 @@ def as_data(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def last_words(outcome: Outcome, code: Exit, expect: str | None) -> list[str]:
+def last_words(outcome: "Outcome", code: Exit, expect: str | None) -> list[str]:
     """What a person is told at the end of an invocation."""
     lines = []
     if outcome.error:
-        lines.append(f"campaign: {outcome.error}")
+        lines.append(f"campaign: {outcome.in_short}")
     if outcome.remaining:
         lines.append("DIRTY: not everything could be put back. What is left to do:")
         lines += [f"  - {one}" for one in outcome.remaining]
@@ -234,11 +237,13 @@ def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) ->
 
     A second call finds nothing to do.
     """
+    from campaign.operations import recover as recovering
+
     done = recovering.recover(options.left_workspace(context), accepted)
     if as_json:
         options.print_json({"exit": int(done.exit), **_recovered_data(done)})
     else:
-        click.echo(shown("\n".join(_recovered(done))))
+        click.echo(shown(recovered_text(done)))
     if not done.awaiting:
         for one in done.unreached:
             tell(shown(f"campaign: {one}"))
@@ -247,7 +252,12 @@ def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) ->
     return done.exit
 
 
-def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
+def recovered_text(done: "Recovered") -> str:
+    """What was put back and what is left to do, as a person reads it."""
+    return "\n".join(_recovered(done))
+
+
+def _recovered_data(done: "Recovered") -> dict[str, object]:
     return {
         "accepted": done.accepted,
         "restored": done.restored.paths,
@@ -262,7 +272,7 @@ def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
     }
 
 
-def _recovered(done: recovering.Recovered) -> list[str]:
+def _recovered(done: "Recovered") -> list[str]:
     lines = [f"note: {done.note}"] if done.note else []
     lines += [
         f"kept {name} as it is now; a file's original is in .campaign/kept"
@@ -270,7 +280,8 @@ def _recovered(done: recovering.Recovered) -> list[str]:
     ]
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
-        lines.append(f"restarted {', '.join(lived.services)}")
+        if lived.healthy_at is not None:
+            lines.append(f"restarted {', '.join(lived.services)}")
     lines += [f"closed run {run}" for run in done.runs]
     did_something = len(lines) > bool(done.note)
     if done.remaining:

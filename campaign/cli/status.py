@@ -8,15 +8,7 @@ from campaign.cli import options
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.operations import status as reading
 from campaign.operations.status import Status
-
-GLYPHS = {
-    "open": "○",
-    "leading": "◐",
-    "supported": "▲",
-    "refuted": "✗",
-    "confirmed": "●",
-    "abandoned": "–",
-}
+from hypotheses.hypothesis import GLYPHS
 
 
 @click.command()
@@ -32,16 +24,13 @@ def status(context: click.Context, as_json: bool) -> None:
 
 
 def _lines(found: Status) -> Iterator[str]:
-    from hypotheses.sequential import stopped_text
-
     name = found.campaign.name if found.campaign else "(not run yet)"
     currency = found.campaign.currency if found.campaign else ""
     yield shown(f"{name} | {count(found.runs, 'run')} | {spent(found.total, currency)}")
     if found.campaign and found.campaign.symptom:
         yield shown(f"symptom: {found.campaign.symptom}")
     empty = "not measured yet; a playbook of kind baseline does it"
-    baseline = stopped_text(found.baseline, found.stopped) if found.baseline.total else empty
-    yield f"baseline: {baseline}"
+    yield f"baseline: {found.tally if found.baseline.total else empty}"
     for run in found.running:
         yield shown(f"running: {run.id} since {when(run.started_at)} (pid {run.owner_pid})")
     for run in found.left:

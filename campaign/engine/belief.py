@@ -18,18 +18,24 @@ _ANY: Mapping[str, str] = MappingProxyType({})
 _NOTHING_TO_WEIGH = {Qualifier.REPRODUCE_FIRST, Qualifier.NO_CONTROL, Qualifier.NO_TRIALS}
 
 
+def load_ahead() -> None:
+    """Loads the libraries that weighing takes, so that no verdict has to wait for them."""
+    import scipy.special  # noqa: F401
+
+
 def believe(
     ledger: Ledger,
     settings: Settings,
     run: str | None = None,
     alike: Mapping[str, str] = _ANY,
+    until: float | None = None,
 ) -> Posterior | None:
-    """The posterior from the ledger's restarts, and those of `run` while it still runs.
+    """The posterior from the ledger's restarts until then, and those of `run` while it still runs.
 
     Under the conditions of the newest baseline that has `alike` among its own. An abandoned
     hypothesis is a cause only where a restart removed it. None without hypotheses.
     """
-    restarts = ledger.restarts(run, alike)
+    restarts = ledger.restarts(run, alike, until)
     removed = frozenset[str]().union(*(one.toggles for one in restarts))
     causes = [
         one
@@ -49,14 +55,21 @@ def tested(belief: Posterior | None, slug: str) -> bool:
     return belief is not None and any(slug in one.toggles for one in belief.restarts)
 
 
-def weigh(by_rate: Verdict, ledger: Ledger, settings: Settings, run: str, slug: str) -> Verdict:
-    """A run's verdict by its rate with what all restarts say of its hypothesis.
+def weigh(
+    by_rate: Verdict,
+    ledger: Ledger,
+    settings: Settings,
+    run: str,
+    slug: str,
+    until: float | None = None,
+) -> Verdict:
+    """A run's verdict by its rate with what all restarts until then say of its hypothesis.
 
     The same verdict where the run has no restart that removed it, or none that can be weighed.
     """
     if by_rate.word is Word.INVALID or by_rate.qualifier in _NOTHING_TO_WEIGH:
         return by_rate
-    belief = believe(ledger, settings, run)
+    belief = believe(ledger, settings, run, until=until)
     own = [one for one in belief.restarts if one.run == run] if belief else []
     trials = max((one.n for one in own if slug in one.toggles), default=0)
     if belief is None or not trials:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
-from playbooks.system import Reproducer
+from playbooks.playbook import Playbook, Reproduce
+from playbooks.system import Reproducer, System
 
 
 def conditions(
@@ -23,6 +24,13 @@ def conditions(
         "command": " ".join(reproducer.command),
         **used,
     }
+
+
+def planned_conditions(system: System, playbook: Playbook, action: Reproduce) -> dict[str, str]:
+    """The conditions that a playbook's reproduction will have, as far as its files tell them."""
+    reproducer = system.reproducers[action.use]
+    timeout = action.timeout_s or reproducer.timeout_s
+    return conditions(reproducer, {**playbook.vars, **action.vars}, timeout)
 
 
 def accepts(patterns: Iterable[str], name: str) -> bool:

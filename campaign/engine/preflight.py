@@ -1,9 +1,11 @@
 """What must hold on the hosts before a plan may run."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from campaign.engine.cycle import process_named
 from campaign.engine.session import Hosts
+from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
@@ -23,9 +25,10 @@ States = Mapping[str, ServiceState]
 
 def refuse_outstanding(hosts: Hosts) -> None:
     """Errors: CampaignError (REFUSED) where a host still has changes of an earlier run."""
+    hosts.look()
     for name in hosts.names():
-        left = hosts.peek(name).journal()
-        if left.outstanding:
+        if hosts.peek(name).greeting.outstanding:
+            left = hosts.peek(name).journal()
             what = ", ".join(entry.path for entry in left.entries) or "a restart that is due"
             raise CampaignError(
                 Exit.REFUSED,
@@ -41,17 +44,15 @@ def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
     """
     names = dict.fromkeys(name for boot in plan.boots for name in boot.services)
     services = [system.services[name] for name in names]
-    for service in services:
-        _refuse_unusable(service, hosts)
-    states = {one.name: _state(one, hosts) for one in services}
+    all_at_once(partial(_refuse_unusable, one, hosts) for one in services)
+    states = by_name({one.name: partial(_state, one, hosts) for one in services})
     for boot in plan.measured:
         _refuse_newer(boot, system, states)
         _refuse_missing(boot, system, hosts)
     _refuse_half_down(services, system, states)
-    for service in services:
-        _refuse_held(service, hosts, states[service.name])
-    for name in dict.fromkeys(edit.host for boot in plan.boots for edit in boot.edits):
-        _refuse_full(name, hosts)
+    all_at_once(partial(_refuse_held, one, hosts, states[one.name]) for one in services)
+    changed = dict.fromkeys(edit.host for boot in plan.boots for edit in boot.edits)
+    all_at_once(partial(_refuse_full, name, hosts) for name in changed)
 
 
 def foreign_holders(service: Service, host: Host, state: ServiceState) -> Iterator[tuple[int, str]]:

@@ -6,10 +6,12 @@ The host's journal is the truth: what it does not list was not changed, whatever
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from campaign.engine import cycle
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.session import Hosts
+from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.files import Journal
@@ -59,23 +61,43 @@ def put_back(
     what could not be done is in `remaining`, as instructions. A second call finds nothing to do.
     `tell` is told what is under way. Hosts that are known to be `absent` are left out.
     """
-    ways = [_restored(name, hosts, tell) for name in hosts.names() if name not in absent]
-    cycles: list[Lived] = []
+    ways = [_Way(name) for name in hosts.names() if name not in absent]
+    all_at_once(partial(_restore_files, way, hosts, tell) for way in ways)
     silent = bool(absent) or any(not way.answered for way in ways)
-    for linked in _linked([way for way in ways if way.answered]):
-        _restart_due(linked, hosts, cycles, tell)
-        if not any(way.remaining for way in linked) and (_is_whole(linked) or not silent):
-            _settle(linked, hosts)
+    parts = _linked([way for way in ways if way.answered])
+    seen_to = {part[0].name: partial(_see_to, part, hosts, silent, tell) for part in parts}
+    found = by_name(seen_to).values()
     return Restored(
         tuple(path for way in ways for path in way.paths),
-        tuple(cycles),
+        _as_one([lived for cycles in found for lived in cycles]),
         tuple(text for way in ways for text in way.remaining),
     )
 
 
-def _restored(name: str, hosts: Hosts, tell: Callable[[str], None]) -> _Way:
+def _see_to(
+    linked: Sequence[_Way], hosts: Hosts, silent: bool, tell: Callable[[str], None]
+) -> list[Lived]:
+    """Restarts what has to be, and lets go of the journals; returns the cycles lived.
+
+    `silent`: there are hosts that do not answer.
+    """
+    cycles: list[Lived] = []
+    _restart_due(linked, hosts, cycles, tell)
+    if not any(way.remaining for way in linked) and (_is_whole(linked) or not silent):
+        _settle(linked, hosts)
+    return cycles
+
+
+def _as_one(cycles: Sequence[Lived]) -> tuple[Lived, ...]:
+    """The cycles, those that came to a good end as the one that they were for the system."""
+    good = [one for one in cycles if one.healthy_at is not None]
+    others = [one for one in cycles if one.healthy_at is None]
+    return (*others, *([cycle.joined(good)] if good else []))
+
+
+def _restore_files(way: _Way, hosts: Hosts, tell: Callable[[str], None]) -> None:
     """Restores the files of one host, dialling again where its agent was lost."""
-    way = _Way(name)
+    name = way.name
     for attempt in range(DIALS):
         try:
             _restore(way, hosts[name] if attempt == 0 else _again(name, hosts, tell), tell)
@@ -86,7 +108,6 @@ def _restored(name: str, hosts: Hosts, tell: Callable[[str], None]) -> _Way:
         except (HostError, CampaignError) as error:
             way.remaining = [_unanswered(name, error)]
             break
-    return way
 
 
 def _restore(way: _Way, host: Host, tell: Callable[[str], None]) -> None:
@@ -128,7 +149,8 @@ def _restart_due(
         try:
             if attempt:
                 _revive(linked, hosts, tell)
-            failed = _restart(names, _to_restart(linked, hosts), hosts, cycles, tell)
+            due = _to_restart(linked, hosts)
+            failed = _restart(names, due, hosts, _groups(linked), cycles, tell)
             break
         except HostLost as error:
             failed = _unanswered(names, error)
@@ -183,6 +205,7 @@ def _restart(
     names: str,
     services: Sequence[Service],
     hosts: Hosts,
+    groups: Groups,
     cycles: list[Lived],
     tell: Callable[[str], None],
 ) -> str:
@@ -190,10 +213,10 @@ def _restart(
     if not services:
         return ""
     tell(f"restarting {_names(services)}: {_limit(services)}")
-    lived = cycle.begin(services, hosts)
+    lived = cycle.begin(services, hosts, groups)
     cycles.append(lived)
     try:
-        cycle.live(lived, services, hosts, None)
+        cycle.live(lived, hosts, None)
     except CycleFailed as error:
         return (
             f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
@@ -222,9 +245,13 @@ def _to_restart(linked: Sequence[_Way], hosts: Hosts) -> tuple[Service, ...]:
     its host's boot clock. Errors: HostLost, HostError.
     """
     by_name = {one.name: one for way in linked for one in way.services}
-    groups = tuple(dict.fromkeys(group for way in linked for group in way.groups))
     due = [name for way in linked for name in _due(way, hosts[way.name])]
-    return tuple(by_name[one] for one in with_groups(due, tuple(by_name), groups) if one in by_name)
+    names = with_groups(due, tuple(by_name), _groups(linked))
+    return tuple(by_name[one] for one in names if one in by_name)
+
+
+def _groups(linked: Sequence[_Way]) -> Groups:
+    return tuple(dict.fromkeys(group for way in linked for group in way.groups))
 
 
 def _due(way: _Way, host: Host) -> list[str]:

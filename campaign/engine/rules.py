@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from campaign.engine.belief import MOST_TRIALS, believe
-from campaign.engine.conditions import accepts, conditions
+from campaign.engine.conditions import accepts, planned_conditions
 from campaign.engine.transition import removes
 from campaign.ledger.reads import Ledger
 from hypotheses.by_model import chance_text
@@ -77,10 +77,8 @@ class _Maker:
 
     def _alike(self, action: Reproduce, playbook: Playbook) -> dict[str, str]:
         """The conditions that earlier trials must have had, as far as the plan knows them."""
-        reproducer = self.system.reproducers[action.use]
-        timeout = action.timeout_s or reproducer.timeout_s
-        planned = conditions(reproducer, {**playbook.vars, **action.vars}, timeout)
-        return {name: one for name, one in planned.items() if not accepts(self.accepted, name)}
+        ahead = planned_conditions(self.system, playbook, action)
+        return {name: one for name, one in ahead.items() if not accepts(self.accepted, name)}
 
     def _reference(self, playbook: Playbook, alike: dict[str, str]) -> tuple[bool, ...]:
         """The outcomes that the e-process pairs with, oldest first."""

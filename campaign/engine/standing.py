@@ -4,33 +4,43 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from campaign.engine.belief import believe, tested
-from campaign.engine.events import StandingMoved
+from campaign.engine.events import Note, StandingMoved
 from campaign.ledger.evidence import Judged
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from hypotheses.assumptions import Settings
+from hypotheses.drift import opens_epoch
 from hypotheses.hypothesis import Standing
 from hypotheses.model import Posterior
 from hypotheses.standing import Evidence, Proposal, propose
 from hypotheses.standing_by_model import propose_by_model
 from hypotheses.verdict import Expect
 
+DRIFTED = (
+    "the baseline's rate has moved: what was seen before is held against the rate of its own time"
+)
+
 if TYPE_CHECKING:
     from campaign.engine.session import Session
 
 
-def move(session: "Session", slugs: Iterable[str]) -> None:
-    """Judges hypotheses anew, and tells whoever watches the run what moved."""
+def move(session: "Session", run: str, slugs: Iterable[str]) -> None:
+    """Judges hypotheses anew after a run, and tells whoever watches it what moved."""
+    with Ledger.open(session.workspace.ledger) as ledger:
+        belief = believe(ledger, session.system.statistics)
+    if belief is not None and opens_epoch(belief.restarts, run):
+        session.emit(Note(DRIFTED, warn=True))
     for moved in judge_anew(session.recorder, slugs, session.system.statistics):
         session.emit(moved)
 
 
 def judge_anew(
-    recorder: Recorder, slugs: Iterable[str], settings: Settings
+    recorder: Recorder, slugs: Iterable[str], settings: Settings, why: str = ""
 ) -> tuple[StandingMoved, ...]:
     """Proposes a standing for each hypothesis from all its runs, and records it where it moved.
 
     Every restart speaks to every suspect, so all that a restart has removed are judged, too.
+    `why` they are judged, where it is not that a run ended, is kept with the reason.
     """
     named = frozenset(slugs)
     with Ledger.open(recorder.path) as ledger:
@@ -44,10 +54,9 @@ def judge_anew(
     moved = []
     for slug, proposal in proposals.items():
         if proposal.standing is not current[slug]:
-            recorder.set_standing(
-                slug, proposal.standing, proposal.reason, by="rule", runs=proposal.runs
-            )
-            moved.append(StandingMoved(slug, current[slug], proposal.standing, proposal.reason))
+            reason = f"{proposal.reason}; {why}" if why else proposal.reason
+            recorder.set_standing(slug, proposal.standing, reason, by="rule", runs=proposal.runs)
+            moved.append(StandingMoved(slug, current[slug], proposal.standing, reason))
     return tuple(moved)
 
 

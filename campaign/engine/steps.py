@@ -20,12 +20,13 @@ class Doing:
 
 
 class Steps:
-    """Numbers and records the steps of one run."""
+    """Numbers and records the steps of one run; `failed` is the end of one that did."""
 
     def __init__(self, session: Session, run: str) -> None:
         self._session = session
         self._run = run
         self._last = 0
+        self.failed: StepEnded | None = None
 
     @contextmanager
     def doing(self, boot_id: str, name: str, kind: str, undo: str = "") -> Iterator[Doing]:
@@ -61,9 +62,9 @@ class Steps:
             records.Step, step.id, ended_at=ended, status=status, detail=detail
         )
         shown = self._session.redactor.text(detail)
-        self._session.emit(
-            StepEnded(step.position, step.name, status, ended - step.started_at, shown)
-        )
+        told = StepEnded(step.position, step.name, status, ended - step.started_at, shown)
+        self.failed = told if status == "failed" else self.failed
+        self._session.emit(told)
 
 
 def kind_of(action: Action) -> str:

@@ -9,9 +9,14 @@ WITH charged AS (
 ),
 tried AS (
     SELECT observation.boot AS boot, sum(fail) AS fail, sum(n) AS n, sum(censored) AS censored,
-           max(trial_rates.counts) AS counts
+           max(trial_rates.counts) AS counts,
+           CASE WHEN count(exposure) = count(*) AND count(DISTINCT unit) = 1
+                THEN sum(exposure) END AS exposure,
+           CASE WHEN count(exposure) = count(*) AND count(DISTINCT unit) = 1
+                THEN max(unit) END AS unit
     FROM observation
     JOIN trial_rates ON trial_rates.observation = observation.id
+    LEFT JOIN exposure_rates ON exposure_rates.observation = observation.id
     WHERE observation.invalid IS NULL
     GROUP BY observation.boot
 )
@@ -28,6 +33,8 @@ SELECT
     coalesce(fail, 0)                 AS fail, -- failed trials of its valid observations
     coalesce(n, 0)                    AS n, -- failed and passed trials
     coalesce(censored, 0)             AS censored, -- trials cut short before the failure could show
+    exposure                          AS exposure, -- what all these trials ran; empty where not all measure it
+    unit                              AS unit, -- seconds or attempts, of that
     (SELECT coalesce(group_concat(stopped, '; '), '') FROM observation_terms
      WHERE stopped <> '' AND observation IN (
          SELECT observation.id FROM observation WHERE observation.boot = boot.id))

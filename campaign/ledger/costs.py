@@ -1,7 +1,7 @@
 """What the campaign, its hypotheses and its runs cost, and what the next boots may cost."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from campaign.ledger.query import Reader
 
@@ -74,6 +74,8 @@ class BootLine:
     fail: int
     n: int
     censored: int
+    exposure: float | None
+    unit: str | None
     stopped: str
     counts: bool
     restarts: int
@@ -129,11 +131,12 @@ class CostReads(Reader):
 
     def boot_lines(self) -> tuple[BootLine, ...]:
         """All boots with their trials and costs, oldest first."""
+        rows = self._rows("SELECT * FROM boot_ledger ORDER BY started_at, boot")
         return tuple(
-            replace(one, way_back=bool(one.way_back), counts=bool(one.counts))
-            for one in self._records(
-                BootLine, "SELECT * FROM boot_ledger ORDER BY started_at, boot"
+            BootLine(
+                **{**dict(row), "way_back": bool(row["way_back"]), "counts": bool(row["counts"])}
             )
+            for row in rows
         )
 
     def mean_downtime(self, services: Iterable[str]) -> float | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from sqlite3 import Row
 
 from campaign.ledger.query import Reader, mapping
 from hypotheses.observation import Counts, Observation, Stopping
@@ -36,11 +37,13 @@ class EvidenceReads(Reader):
         playbook: str | None = None,
         arm: str | None = None,
         run: str | None = None,
+        until: float | None = None,
     ) -> tuple[Observation, ...]:
         """Valid observations with their counts, oldest first, by all that is given.
 
-        Of completed runs only; but those of `run`, where it is given, count while it still runs.
-        Observations with the same `restart` follow the same restart cycle.
+        Those that began after `until` are left out. Of completed runs only; but those of `run`,
+        where it is given, count while it still runs. Observations with the same `restart` follow
+        the same restart cycle.
         """
         rows = self._rows(
             """
@@ -60,12 +63,14 @@ class EvidenceReads(Reader):
               AND (?2 IS NULL OR run.playbook = ?2)
               AND (?3 IS NULL OR observation.arm = ?3)
               AND (?4 IS NULL OR run.id = ?4)
+              AND (?5 IS NULL OR observation.started_at <= ?5)
             ORDER BY observation.started_at, observation.rowid
             """,
             kind,
             playbook,
             arm,
             run,
+            until,
         )
         return tuple(
             Observation(
@@ -151,21 +156,15 @@ class EvidenceReads(Reader):
             slug,
         )
         latest = {
-            row["id"]: Judged(
-                row["id"],
-                row["playbook"],
-                row["kind"],
-                Verdict(
-                    word=Word(row["word"]),
-                    qualifier=row["qualifier"],
-                    reasons=tuple(row["reasons"].splitlines()),
-                    numbers=mapping(row["numbers"]),
-                    still_needed=row["still_needed"],
-                ),
-            )
+            row["id"]: Judged(row["id"], row["playbook"], row["kind"], _verdict(row))
             for row in rows
         }
         return tuple(latest.values())
+
+    def latest_verdicts(self, run: str) -> Mapping[str | None, Verdict]:
+        """A run's latest verdict on each hypothesis; None: on none."""
+        rows = self._rows("SELECT * FROM verdict WHERE run = ? ORDER BY at, rowid", run)
+        return {row["hypothesis"]: _verdict(row) for row in rows}
 
     def is_overruled(self, slug: str) -> bool:
         """Whether an operator gave a hypothesis its latest standing, so that no rule moves it."""
@@ -177,3 +176,13 @@ class EvidenceReads(Reader):
             slug,
         )
         return bool(rows) and rows[0]["by"] == "operator"
+
+
+def _verdict(row: Row) -> Verdict:
+    return Verdict(
+        word=Word(row["word"]),
+        qualifier=row["qualifier"],
+        reasons=tuple(row["reasons"].splitlines()),
+        numbers=mapping(row["numbers"]),
+        still_needed=row["still_needed"],
+    )

@@ -3,9 +3,11 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
+from campaign.ledger.arms import ArmReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
 from campaign.ledger.history import HistoryReads
@@ -14,10 +16,13 @@ from campaign.ledger.restarts import RestartReads
 from hypotheses.hypothesis import Hypothesis, Standing
 from hypotheses.observation import Counts
 
+if TYPE_CHECKING:
+    from hypotheses.tally import Tally
+
 _NAMED_AT_MOST = 5
 
 
-class Ledger(CostReads, EvidenceReads, HistoryReads, RestartReads):
+class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, RestartReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
@@ -94,6 +99,13 @@ class Ledger(CostReads, EvidenceReads, HistoryReads, RestartReads):
         )
         return _as_seen(run)
 
+    def owners(self) -> tuple[Owner, ...]:
+        """The processes behind the runs that are stored as running, gone ones among them."""
+        rows = self._rows(
+            "SELECT DISTINCT owner_pid, owner_start, owner_boot FROM run WHERE status = 'running'"
+        )
+        return tuple(Owner(*row) for row in rows)
+
     def terms(self, run: str) -> records.RunTerms:
         """What was fixed about a run before it began."""
         rows = self._records(records.RunTerms, "SELECT * FROM run_terms WHERE run = ?", run)
@@ -153,23 +165,32 @@ class Ledger(CostReads, EvidenceReads, HistoryReads, RestartReads):
             run,
         )
 
-    def observation_terms(self, run: str) -> Mapping[str, records.ObservationTerms]:
-        """What was fixed about a run's observations, by the observation's id."""
-        found = self._records(
-            records.ObservationTerms,
+    def trial_counts(self, run: str) -> Mapping[str, Counts]:
+        """The counts of each of a run's observations so far, by the observation's id."""
+        return {name: one.counts for name, one in self.tallies(run).items()}
+
+    def tallies(self, run: str) -> Mapping[str, "Tally"]:
+        """What each of a run's observations shows so far, by the observation's id."""
+        from hypotheses.tally import Tally
+
+        rows = self._rows(
             """
-            SELECT observation_terms.* FROM observation_terms
-            JOIN observation ON observation.id = observation WHERE run = ?
+            SELECT rates.*, terms.stopped, terms.unit, exposure_rates.exposure
+            FROM trial_rates AS rates
+            LEFT JOIN observation_terms AS terms ON terms.observation = rates.observation
+            LEFT JOIN exposure_rates ON exposure_rates.observation = rates.observation
+            WHERE rates.run = ?
             """,
             run,
         )
-        return {one.observation: one for one in found}
-
-    def trial_counts(self, run: str) -> Mapping[str, Counts]:
-        """The counts of each of a run's observations so far, by the observation's id."""
         return {
-            row["observation"]: Counts(row["fail"], row["n"] - row["fail"], row["censored"])
-            for row in self._rows("SELECT * FROM trial_rates WHERE run = ?", run)
+            row["observation"]: Tally(
+                Counts(row["fail"], row["n"] - row["fail"], row["censored"]),
+                (row["stopped"],) if row["stopped"] else (),
+                row["exposure"],
+                row["unit"] or "",
+            )
+            for row in rows
         }
 
     def trials(self, observation: str, start: int = 0) -> tuple[records.Trial, ...]:

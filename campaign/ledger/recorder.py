@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Value = str | int | float | None
 
+LONGEST_PREFIX = 80
+"""As many characters of a playbook's name are in the ids of its runs at most."""
+
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 
 
@@ -84,11 +87,14 @@ class Recorder:
                 self._database.rollback()
 
     def new_id(self, prefix: str = "") -> str:
-        """A new id: `<prefix>-<6 characters>`, of no run so far; 12 characters without a prefix."""
+        """A new id: `<prefix>-<6 characters>`, of no run so far; 12 characters without a prefix.
+
+        It names folders, too, so a long prefix is cut.
+        """
         if not prefix:
             return _random(12)
         while True:
-            candidate = f"{prefix}-{_random(6)}"
+            candidate = f"{prefix[:LONGEST_PREFIX].rstrip('+-')}-{_random(6)}"
             with complaints(self.path):
                 if not self._database["run"].count_where("id = ?", [candidate]):
                     return candidate

@@ -52,18 +52,23 @@ class RestartReads(Reader):
     """Reads for the model. Retracted runs and invalid observations are never in them."""
 
     def restarts(
-        self, run: str | None = None, alike: Mapping[str, str] = _ANY
+        self,
+        run: str | None = None,
+        alike: Mapping[str, str] = _ANY,
+        until: float | None = None,
     ) -> tuple["Restart", ...]:
         """Every restart with trials once, oldest first, under the newest baseline's conditions.
 
         That is the newest one whose conditions hold what is in `alike` and, where `run` is given,
         with which that run compares; a restart under others counts where its operator accepted
-        what differs. Imported baselines never set them; of other imported results nothing proves
-        what was removed. Of completed runs, and of `run` while it still runs. A boot that removes
-        nothing is a control only where it changes nothing either: one that is instrumented may
-        fail at a rate of its own. One that removes something must have been proven to.
+        what differs. What began after `until` is left out. Imported baselines never set the
+        conditions; of other imported results nothing proves what was removed. Of completed runs,
+        and of `run` while it still runs. A boot that removes nothing is a control only where it
+        changes nothing either: one that is instrumented may fail at a rate of its own. One that
+        removes something must have been proven to.
         """
-        observed = [one for one in self._observed(run) if one.baseline or not one.imported]
+        found = self._observed(run, until)
+        observed = [one for one in found if one.baseline or not one.imported]
         own = [one for one in observed if one.run == run][-1:]
         fit = [
             one
@@ -74,7 +79,7 @@ class RestartReads(Reader):
         newest = ([one for one in here if one.control] or here or fit)[-1:]
         return _joined(one for one in observed if any(map(one.comparable, newest)))
 
-    def _observed(self, run: str | None) -> list[_Observed]:
+    def _observed(self, run: str | None, until: float | None) -> list[_Observed]:
         rows = self._rows(
             """
             SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
@@ -90,6 +95,7 @@ class RestartReads(Reader):
             JOIN trial_rates AS rates ON rates.observation = observation.id
             WHERE observation.invalid IS NULL AND run.retracted IS NULL
               AND (run.status = 'completed' OR run.id = ?1) AND rates.n > 0
+              AND (?2 IS NULL OR observation.started_at <= ?2)
               AND CASE
                   WHEN removes IS NOT NULL THEN coalesce(boot.effect, 'effective') = 'effective'
                   ELSE boot.toggles = '' AND coalesce(boot.effect, '') <> 'not effective'
@@ -99,6 +105,7 @@ class RestartReads(Reader):
             ORDER BY observation.started_at, observation.rowid
             """,
             run,
+            until,
         )
         return [
             _Observed(

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from campaign.engine.belief import believe
+from campaign.engine.budget import NO_LIMITS, Limits, allowed
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.operations import controls, looks, searches
-from campaign.operations.budget import NO_LIMITS, Left, left
 from campaign.operations.desk import Desk
-from campaign.operations.options import Option
+from campaign.operations.options import Option, listed
 from campaign.operations.plan import Request, load
 from campaign.workspace import Workspace
 from hypotheses.by_model import chance_text, judge, record
@@ -59,8 +59,8 @@ class _Found:
     due: str = ""
 
 
-def advise(workspace: Workspace, own: Left = NO_LIMITS) -> Advice:
-    """Ranks what could be next within the campaign's budget and `own` limits.
+def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
+    """Ranks what could be next within the campaign's budget and `own` limits on the ledger's total.
 
     Changes nothing, and asks no host. Errors: LoadError; CampaignError (REFUSED without a ledger,
     USAGE without hypotheses).
@@ -76,7 +76,7 @@ def advise(workspace: Workspace, own: Left = NO_LIMITS) -> Advice:
             )
         desk = Desk(system, ledger, belief, playbooks)
         found = _found(desk)
-        there = own.within(left(system.budget, ledger.total_cost()))
+        there = own.within(allowed(system.budget)).after(ledger.total_cost())
         lacking = {one.name: why for one in found.options if (why := there.lacks(one.price))}
         left_out = (*searches.left_out(desk), *looks.left_out(desk))
     return Advice(
@@ -99,15 +99,15 @@ def advise(workspace: Workspace, own: Left = NO_LIMITS) -> Advice:
 
 def _found(desk: Desk) -> _Found:
     """What is left to show where the search is decided; else a control where due, then the rest."""
-    due = controls.due(desk.belief)
+    due, seen = controls.due(desk.belief), _seen(desk)
     state = None if due is Purpose.REPRODUCE else decided(desk.belief)
     if state is not None:
         return _to_show(desk, state) if state else _none_listed(desk)
     if due is None:
-        return _Found(_ranked(desk), [], _seen(desk))
+        return _Found(_ranked(desk), [seen] if seen else [], seen)
     options, notes = controls.controls(desk, due)
     rest = [] if due is Purpose.REPRODUCE else _ranked(desk)
-    return _Found([*options, *rest], notes, _seen(desk), due)
+    return _Found([*options, *rest], [*notes, seen] if seen else notes, seen, due)
 
 
 def _ranked(desk: Desk) -> list[Option]:
@@ -122,15 +122,18 @@ def _none_listed(desk: Desk) -> _Found:
 
 
 def _seen(desk: Desk) -> str:
-    """The hypotheses that stand on a mechanism that was seen, while restarts decide nothing."""
-    stands = [
-        one.slug
+    """What stands on a mechanism that was seen, or on a person's word, while restarts are open."""
+    return "; ".join(
+        f"{one.slug} is {one.standing}: {_reason(desk.ledger, one.slug)}"
         for one in desk.ledger.hypotheses()
         if one.standing in (Standing.SUPPORTED, Standing.CONFIRMED)
         and one.slug in desk.belief.causes
         and judge(desk.belief, one.slug).qualifier != Qualifier.PARTIAL
-    ]
-    return f"{' and '.join(stands)}: supported, see campaign hypothesis show" if stands else ""
+    )
+
+
+def _reason(ledger: Ledger, slug: str) -> str:
+    return [one.text for one in ledger.events(slug) if one.standing][-1]
 
 
 def _to_show(desk: Desk, state: frozenset[str]) -> _Found:
@@ -168,6 +171,6 @@ def _to_confirm(desk: Desk, state: frozenset[str], notes: list[str]) -> _Found:
 def _removal(desk: Desk, state: frozenset[str], notes: list[str]) -> _Found:
     options = [one for one in searches.searches(desk, Purpose.SHOW) if {*one.toggles} == state]
     if not options:
-        what = " and ".join(sorted(state))
+        what = listed(sorted(state))
         notes.append(f"no playbook removes {what} and nothing else: write one")
     return _Found(options, notes)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from campaign.engine.budget import Limits
 from campaign.engine.events import Emit
 from campaign.engine.run import Outcome
 from campaign.engine.stop import Stop
@@ -10,7 +11,6 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger.costs import Costs
 from campaign.ledger.reads import Ledger
 from campaign.operations.advise import Advice, advise
-from campaign.operations.budget import Left
 from campaign.operations.options import Option
 from campaign.operations.plan import Request
 from campaign.operations.run import ready
@@ -58,8 +58,8 @@ class Ended:
 class Autopilot:
     """One flight. `choose` and `run` alternate until `choose` says that it has ended."""
 
-    def __init__(self, workspace: Workspace, limits: Left, command: str) -> None:
-        """`limits` hold beside the campaign's budget; `command` is kept with the runs.
+    def __init__(self, workspace: Workspace, limits: Limits, command: str) -> None:
+        """`limits` hold from here on, beside the campaign's budget; runs keep `command`.
 
         Errors: LoadError; CampaignError (REFUSED for a protected campaign and without a ledger,
         USAGE without any limit).
@@ -67,7 +67,7 @@ class Autopilot:
         self._workspace = workspace
         self._command = command
         self._start = self._spent()
-        self._limits = limits
+        self._limits = limits.from_here(self._start)
         self._runs = 0
         self._clean_controls = 0
         self._advice = self._advise()
@@ -87,8 +87,8 @@ class Autopilot:
 
     def run(self, chosen: Chosen, emit: Emit, stop: Stop) -> Ran:
         """Runs it as `campaign run` does; whatever happens, what was changed is put back."""
-        self._runs += 1
         outcome = self._execute(chosen, emit, stop)
+        self._runs += len(outcome.runs)
         if outcome.exit is Exit.COMPLETED:
             self._advice = self._advise()
             self._count_controls(chosen)
@@ -97,7 +97,7 @@ class Autopilot:
     def _execute(self, chosen: Chosen, emit: Emit, stop: Stop) -> Outcome:
         request = Request((chosen.option.name,), {})
         try:
-            with ready(self._workspace, request, self._command) as one:
+            with ready(self._workspace, request, self._command, self._limits) as one:
                 return one.execute(emit, stop)
         except CampaignError as error:
             return Outcome((), error.exit, str(error))
@@ -107,7 +107,7 @@ class Autopilot:
         self._clean_controls = self._clean_controls + 1 if in_vain else 0
 
     def _advise(self) -> Advice:
-        return advise(self._workspace, self._limits.spend(self._cost()))
+        return advise(self._workspace, self._limits)
 
     def _cost(self) -> Costs:
         return self._spent().less(self._start)
@@ -169,7 +169,7 @@ def _stopped(ran: Ran) -> str | None:
     if outcome.exit is Exit.DIRTY:
         return f"{name} left the system dirty"
     if outcome.exit is not Exit.COMPLETED:
-        return f"{name}: {outcome.error or 'asked to stop'}"
+        return f"{name} did not complete" if outcome.error else "asked to stop"
     invalid = [
         f"{one.playbook} came out invalid: {'; '.join(one.verdict.reasons[:1])}"
         for one in outcome.runs

@@ -31,12 +31,12 @@ def write(folder: Path, *, fresh: bool) -> Workspace:
     CampaignError (USAGE) where something else is there.
     """
     if folder.exists() and any(folder.iterdir()):
-        is_demo = _is_demo(folder)
-        if not fresh or not is_demo:
+        ours = is_demo(folder)
+        if not fresh or not ours:
             raise CampaignError(
                 Exit.USAGE,
                 f"{folder} is there already and not empty",
-                "name another folder, or add --fresh" if is_demo else "name another folder",
+                "name another folder, or add --fresh" if ours else "name another folder",
             )
         _remove(Workspace(folder))
     with as_file(files("campaign").joinpath("demo", "workspace")) as source:
@@ -49,7 +49,8 @@ def write(folder: Path, *, fresh: bool) -> Workspace:
     return workspace
 
 
-def _is_demo(folder: Path) -> bool:
+def is_demo(folder: Path) -> bool:
+    """Whether `folder` holds a workspace of the demo."""
     config = folder / "campaign.yaml"
     return config.is_file() and f"campaign: {NAME}\n" in config.read_text(encoding="utf-8")
 

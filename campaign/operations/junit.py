@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from campaign.engine.run import Outcome, RunResult
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
 
 if TYPE_CHECKING:
     from junitparser import TestCase
+
+    from campaign.engine.run import Outcome, RunResult
 
 
 def check_place(path: Path) -> None:
@@ -23,7 +24,7 @@ def check_place(path: Path) -> None:
         )
 
 
-def write(path: Path, workspace: Workspace, outcome: Outcome, expect: str | None) -> None:
+def write(path: Path, workspace: Workspace, outcome: "Outcome", expect: str | None) -> None:
     """Writes a suite with a case for each run.
 
     A run that did not complete is an error, and so is a system that could not be put back; a
@@ -46,7 +47,7 @@ def write(path: Path, workspace: Workspace, outcome: Outcome, expect: str | None
         raise CampaignError(Exit.USAGE, f"cannot write {path}: {error.strerror}") from error
 
 
-def _case(ledger: Ledger, campaign: str, result: RunResult, expect: str | None) -> "TestCase":
+def _case(ledger: Ledger, campaign: str, result: "RunResult", expect: str | None) -> "TestCase":
     from junitparser import Error, Failure, TestCase
 
     run = ledger.run(result.id)
@@ -60,7 +61,7 @@ def _case(ledger: Ledger, campaign: str, result: RunResult, expect: str | None) 
     return case
 
 
-def _told(result: RunResult) -> Iterator[str]:
+def _told(result: "RunResult") -> Iterator[str]:
     yield f"run {result.id}"
     if result.verdict is None:
         yield "no verdict"
@@ -71,7 +72,7 @@ def _told(result: RunResult) -> Iterator[str]:
         yield f"still needed: {result.verdict.still_needed}"
 
 
-def _invocation(campaign: str, outcome: Outcome) -> "TestCase":
+def _invocation(campaign: str, outcome: "Outcome") -> "TestCase":
     """How the invocation as a whole failed, which need not be any one run's doing."""
     from junitparser import Error, TestCase
 

@@ -5,15 +5,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from campaign.engine.preflight import refuse_outstanding, refuse_unready
-from campaign.engine.rules import with_rules
+from campaign.engine.conditions import planned_conditions
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
-from hypotheses.observation import Observation, early_stops, pooled
+from hypotheses.by_time import exposure_of
+from hypotheses.exposure import amount_text, clean_needed, clean_to_separate, rate_interval
+from hypotheses.model import Restart
+from hypotheses.observation import Observation, pooled
+from hypotheses.planner import trials_to_reproduce
 from hypotheses.rates import largest_separating, smallest_separating_above
-from hypotheses.sequential import stopped_text
+from hypotheses.tally import tally
 from hypotheses.verdict import Expect
 from playbooks.combination import JOINED_BY, combine
 from playbooks.edits import FileState
@@ -21,10 +24,9 @@ from playbooks.hosts.connection import HostError
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.plan import Boot, Plan, PlanError, make
-from playbooks.playbook import Command, Playbook, RateRule, Reproduce, Step
+from playbooks.playbook import Command, Kind, Playbook, RateRule, Reproduce, Step
 from playbooks.schedule import Schedule
 from playbooks.system import Service, System
-from playbooks.templates import names as template_names
 from playbooks.templates import render
 
 SEEDS = 1_000_000
@@ -101,17 +103,14 @@ def _slugs(workspace: Workspace) -> tuple[str, ...]:
         return tuple(one.slug for one in ledger.hypotheses())
 
 
-def plan(workspace: Workspace, request: Request, hosts: Hosts | None = None) -> Planned:
-    """Plans a run, changing nothing. Without `hosts` they are opened for reading only.
+def plan(workspace: Workspace, request: Request) -> Planned:
+    """Plans a run, changing nothing; hosts are opened for reading only.
 
-    Errors: LoadError; CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where
-    something stands in the way, UNREACHABLE).
+    Errors: LoadError; those of `plan_on`.
     """
     system, playbooks = load(workspace, request)
-    if hosts is not None:
-        return _planned(workspace, system, playbooks, hosts, request.accepted)
-    with open_hosts(workspace, system, "plan") as opened:
-        return _planned(workspace, system, playbooks, opened, request.accepted)
+    with open_hosts(workspace, system, "plan") as hosts:
+        return plan_on(hosts, workspace, system, playbooks, request.accepted)
 
 
 def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
@@ -119,40 +118,56 @@ def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
     return Hosts(workspace, system.hosts, run)
 
 
-def _planned(
+def plan_on(
+    hosts: Hosts,
     workspace: Workspace,
     system: System,
     playbooks: Sequence[Playbook],
-    hosts: Hosts,
     accepted: tuple[str, ...],
 ) -> Planned:
+    """Plans a run of `playbooks`, changing nothing.
+
+    Errors: CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where something
+    stands in the way, UNREACHABLE).
+    """
+    from campaign.engine.preflight import refuse_outstanding, refuse_unready
+    from campaign.engine.rules import with_rules
+
     refuse_outstanding(hosts)
-
-    def read(host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
-        try:
-            return hosts.peek(host).read(root, path)
-        except HostError as error:
-            raise PlanError(f"host {host}: {error}") from error
-
-    def facts(service: Service) -> UnitFacts | None:
-        spec = spec_of(service)
-        if not isinstance(spec, UnitSpec):
-            return None
-        try:
-            return hosts.peek(service.host).unit_facts(spec)
-        except HostError as error:
-            raise PlanError(f"service {service.name}: {error}") from error
-
     playbooks = tuple(map(_seeded, playbooks))
     with _History.open(workspace, playbooks) as history:
         try:
-            made = make(system, playbooks, read, history, facts)
+            seen = _Seen(hosts)
+            made = make(system, playbooks, seen.read, history, seen.facts)
             made = with_rules(made, system, history.ledger, accepted)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
         refuse_unready(made, system, hosts)
+        _refuse_unreproduced(system, playbooks, history)
         shows = tuple(_can_show(system, made, history))
     return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the hosts have, as a plan asks for it. Errors of its methods: PlanError."""
+
+    hosts: Hosts
+
+    def read(self, host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
+        try:
+            return self.hosts.peek(host).read(root, path)
+        except HostError as error:
+            raise PlanError(f"host {host}: {error}") from error
+
+    def facts(self, service: Service) -> UnitFacts | None:
+        spec = spec_of(service)
+        if not isinstance(spec, UnitSpec):
+            return None
+        try:
+            return self.hosts.peek(service.host).unit_facts(spec)
+        except HostError as error:
+            raise PlanError(f"service {service.name}: {error}") from error
 
 
 def _seeded(playbook: Playbook) -> Playbook:
@@ -223,10 +238,12 @@ def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
             yield f"{playbook.name}: {_own_control(system, boots, rule.against)}"
             continue
         for boot in boots:
-            planned = _trials(system, boot)
-            if planned is not None:
-                control = history.control(rule.against, _conditions(system, boot))
-                yield f"{boot.title}: {_sentence(planned, control, rule)}"
+            trials = _trials(system, boot)
+            control = history.control(rule.against, first_conditions(system, playbook))
+            if rule.kind == "time":
+                yield f"{boot.title}: {_in_time(control, rule)}"
+            elif trials is not None:
+                yield f"{boot.title}: {_sentence(trials, control, rule)}"
 
 
 def _own_control(system: System, boots: Sequence[Boot], against: str) -> str:
@@ -243,24 +260,11 @@ def _own_control(system: System, boots: Sequence[Boot], against: str) -> str:
     return " against ".join(reversed(said))
 
 
-def _conditions(system: System, boot: Boot) -> dict[str, str]:
-    """The reproducer of a boot, and the variables that its command is given."""
-    for step in boot.measures:
-        if isinstance(step.action, Reproduce):
-            reproducer = system.reproducers[step.action.use]
-            variables = {**(boot.playbook.vars if boot.playbook else {}), **step.action.vars}
-            used = {name for word in reproducer.command for name in template_names(word)}
-            given = {name: value for name, value in variables.items() if name in used}
-            return {"reproducer": reproducer.name, **given}
-    return {}
-
-
 def _sentence(planned: int, seen: Sequence[Observation], rule: RateRule) -> str:
     control = pooled(seen)
     if control.n == 0:
         return f"{planned} trials; {rule.against} has no trials yet to compare them with"
-    told = stopped_text(control, early_stops(seen))
-    against = f"{planned} trials against {rule.against} {told}"
+    against = f"{planned} trials against {rule.against} {tally(seen)}"
     if control.fail == 0 and rule.expect is Expect.DROP:
         return f"{against}: it has not failed, so nothing can be seen to vanish; reproduce it first"
     if rule.expect is Expect.RISE:
@@ -274,6 +278,53 @@ def _sentence(planned: int, seen: Sequence[Observation], rule: RateRule) -> str:
     return f"{against}: separated from it only {separated}"
 
 
+def _refuse_unreproduced(system: System, playbooks: Sequence[Playbook], history: _History) -> None:
+    """Refuses to look for a failure to vanish that the baseline has not shown.
+
+    Unless a baseline comes before in the same run. Errors: CampaignError (REFUSED).
+    """
+    for playbook in playbooks:
+        rule = playbook.verdict
+        if playbook.kind is Kind.BASELINE:
+            return
+        if not isinstance(rule, RateRule) or rule.expect is not Expect.DROP:
+            continue
+        if rule.against != "baseline" or rule.against in playbook.arms:
+            continue
+        seen = history.control("baseline", first_conditions(system, playbook))
+        control = pooled(seen)
+        if control.n and not control.fail:
+            raise CampaignError(
+                Exit.REFUSED,
+                f"{playbook.name}: baseline {tally(seen)}: it has not failed, so nothing could be"
+                " seen to vanish",
+                f"reproduce it first: {_to_reproduce(seen)} with nothing off",
+            )
+
+
+def _to_reproduce(seen: Sequence[Observation]) -> str:
+    """What would bring a failure 19 times in 20 at the highest rate that the trials allow."""
+    exposure = exposure_of(seen)
+    if exposure.amount:
+        return amount_text(clean_needed(rate_interval(exposure).high), seen[0].unit)
+    counts = pooled(seen)
+    return f"{trials_to_reproduce([Restart(frozenset(), counts.fail, counts.n)])} trials"
+
+
+def _in_time(seen: Sequence[Observation], rule: RateRule) -> str:
+    """What time, or attempts, without a failure would show."""
+    control = exposure_of(seen)
+    if not control.amount:
+        return f"{rule.against} has not been measured yet: nothing to compare with"
+    against = f"against {rule.against} {tally(seen)}"
+    clean = clean_to_separate(control)
+    if clean is None:
+        return f"{against}: it has not failed enough for anything to be separated from it"
+    return (
+        f"{against}: separated from it after {amount_text(clean, seen[0].unit)} without a failure"
+    )
+
+
 def _trials(system: System, boot: Boot) -> int | None:
     for step in boot.measures:
         if isinstance(step.action, Reproduce):
@@ -282,6 +333,14 @@ def _trials(system: System, boot: Boot) -> int | None:
             rendered = render(text, variables, step.where) if text else ""
             return int(rendered) if rendered.isdigit() else None
     return None
+
+
+def first_conditions(system: System, playbook: Playbook) -> dict[str, str]:
+    """The conditions of a playbook's first reproduction, as far as its files tell them."""
+    for step in playbook.steps:
+        if isinstance(step.action, Reproduce):
+            return planned_conditions(system, playbook, step.action)
+    return {}
 
 
 def planned_trials(system: System, playbook: Playbook) -> int | None:

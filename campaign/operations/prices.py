@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from campaign.engine.budget import Price
 from campaign.ledger.costs import Pace
 from campaign.ledger.reads import Ledger
-from campaign.operations.budget import Price
 from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S
 from playbooks.system import Cost
 

@@ -3,18 +3,22 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
 from campaign.engine.events import Emit
-from campaign.engine.run import Outcome, execute
 from campaign.engine.session import Hosts, Session
 from campaign.engine.stop import Stop
+from campaign.engine.together import Beside
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
-from campaign.operations.budget import Price, left
-from campaign.operations.plan import Planned, Request, load, open_hosts, plan
+from campaign.operations.plan import Planned, Request, load, open_hosts, plan_on
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
+
+if TYPE_CHECKING:
+    from campaign.engine.run import Outcome
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,12 @@ class Ready:
     hash_key: str
     command: str
     accepted: tuple[str, ...]
+    limits: Limits
 
-    def execute(self, emit: Emit, stop: Stop) -> Outcome:
+    def execute(self, emit: Emit, stop: Stop) -> "Outcome":
         """Carries the plan out; whatever happens, what was changed is put back."""
+        from campaign.engine.run import execute
+
         session = Session(
             workspace=self.workspace,
             system=self.planned.system,
@@ -44,43 +51,54 @@ class Ready:
             batch=self.recorder.new_id(),
             command=self.command,
             accepted=self.accepted,
+            limits=self.limits,
         )
         return execute(self.planned.plan, session)
 
 
 @contextmanager
-def ready(workspace: Workspace, request: Request, command: str) -> Iterator[Ready]:
+def ready(
+    workspace: Workspace, request: Request, command: str, limits: Limits = NO_LIMITS
+) -> Iterator[Ready]:
     """Locks the hosts, opens the ledger and plans. `command` is kept with the runs.
+
+    `limits` hold beside the campaign's budget.
 
     Errors: LoadError; CampaignError (REFUSED where another operator holds a host, changes are
     outstanding or the budget does not reach, UNREACHABLE, USAGE).
     """
-    system, _ = load(workspace, request)
+    system, playbooks = load(workspace, request)
     redactor = Redactor(system.secrets)
     with (
         open_hosts(workspace, system, " ".join(request.playbooks)) as hosts,
+        Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):
-        for name in hosts.names():
-            hosts[name]
+        _load_ahead()
+        holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
-        planned = plan(workspace, request, hosts)
-        _refuse_overspending(workspace, planned)
+        planned = plan_on(hosts, workspace, system, playbooks, request.accepted)
+        own = limits.within(allowed(system.budget))
+        with Ledger.open(workspace.ledger) as ledger:
+            _refuse_overspending(planned, ledger, own)
         yield Ready(
             workspace, planned, hosts, recorder, redactor, campaign.hash_key,
-            redactor.text(command), request.accepted,
+            redactor.text(command), request.accepted, own,
         )  # fmt: skip
 
 
-def _refuse_overspending(workspace: Workspace, planned: Planned) -> None:
-    made = planned.plan
-    guessed = any(one.guessed for one in made.forecast)
-    price = Price(made.cycles, made.seconds, made.downtime_s, made.money, guessed)
-    with Ledger.open(workspace.ledger) as ledger:
-        lacks = left(planned.system.budget, ledger.total_cost()).lacks(price)
+def _load_ahead() -> None:
+    """Loads what planning and running take, for which the hosts being dialled leave the time."""
+    import campaign.engine.preflight
+    import campaign.engine.rules
+    import campaign.engine.run  # noqa: F401
+
+
+def _refuse_overspending(planned: Planned, ledger: Ledger, limits: Limits) -> None:
+    lacks = limits.after(ledger.total_cost()).lacks(price_of(planned.plan))
     if lacks:
         raise CampaignError(
             Exit.REFUSED,
-            f"the campaign's budget does not reach for this: {lacks}",
+            f"the budget does not reach for this: {lacks}",
             "run less, or raise `budget:` in campaign.yaml",
         )

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
-from campaign.operations.budget import Price
+from campaign.engine.budget import Price
 from campaign.operations.desk import Desk, driven, one_way
-from campaign.operations.options import Option
+from campaign.operations.options import Option, listed
 from hypotheses.fixed_restart import rank_fixed
 from hypotheses.model import Posterior
 from hypotheses.planner import Candidate, Choice, Purpose, toggle_sets
@@ -123,6 +123,7 @@ def _option(
         toggles=tuple(sorted(best.toggles)),
         trials=arm.trials,
         price=experiment.price,
+        arms=len(experiment.arms),
         bits=bits,
         worth=best.worth * bits / best.bits if best.bits else best.worth,
         decides=best.decides,
@@ -134,7 +135,7 @@ def _option(
 
 
 def _any(sets: Iterable[frozenset[str]]) -> str:
-    return " or ".join(" and ".join(sorted(one)) for one in sets)
+    return " or ".join(listed(sorted(one)) for one in sets)
 
 
 def _together(belief: Posterior, own: Sequence[tuple[Choice, _Arm]]) -> float:

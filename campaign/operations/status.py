@@ -6,15 +6,16 @@ from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
-from hypotheses.observation import Counts, early_stops, like_the_newest, pooled
+from hypotheses.observation import Counts, like_the_newest, pooled
+from hypotheses.tally import Tally, tally
 
 
 @dataclass(frozen=True)
 class Status:
     """The campaign, its costs, its hypotheses, and the runs that a person should know of.
 
-    `baseline` pools the valid baselines under the newest one's conditions, and `stopped` says how
-    rules ended some of them early; `running` are runs under
+    `baseline` pools the valid baselines under the newest one's conditions, `tally` is what they
+    show; `running` are runs under
     way, `left` those that were interrupted or could not be put back whole.
     """
 
@@ -22,7 +23,7 @@ class Status:
     total: Costs
     runs: int
     baseline: Counts
-    stopped: tuple[str, ...]
+    tally: Tally
     hypotheses: tuple[HypothesisCosts, ...]
     running: tuple[records.Run, ...]
     left: tuple[records.Run, ...]
@@ -39,7 +40,7 @@ def status(workspace: Workspace) -> Status:
             total=ledger.total_cost(),
             runs=len(runs),
             baseline=pooled(baseline),
-            stopped=early_stops(baseline),
+            tally=tally(baseline),
             hypotheses=ledger.hypothesis_costs(),
             running=tuple(run for run in runs if run.status == "running"),
             left=tuple(run for run in runs if _is_left(run)),

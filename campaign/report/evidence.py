@@ -8,6 +8,7 @@ from campaign.ledger.query import mapping
 from campaign.report.figures import trials_in_short
 from hypotheses.observation import Counts
 from hypotheses.rates import p_text
+from hypotheses.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ def collect_figures(verdict: records.Verdict) -> Figures:
     numbers = mapping(verdict.numbers)
     span = _span(numbers)
     control = _counts(numbers, "control_") if "against" in numbers else None
+    if numbers.get("by") == "time":
+        return _by_time(numbers)
     return Figures(
         trials=_short(_counts(numbers, "")),
         against=str(numbers.get("against", "")),
@@ -48,6 +51,29 @@ def collect_figures(verdict: records.Verdict) -> Figures:
         mismatches=_mismatches(numbers),
         span=span,
     )
+
+
+def _by_time(numbers: Mapping[str, object]) -> Figures:
+    """Failures in what the trials ran on both sides, and the ratio of the two rates."""
+    low, high, p = (numbers.get(name) for name in ("ratio_low", "ratio_high", "p"))
+    ratio = ""
+    if isinstance(low, float) and isinstance(p, float):
+        upper = f"to {high:.2g}" if isinstance(high, float) else "or more"
+        ratio = f"rate ratio {low:.2g} {upper}, {p_text(p)}"
+    return Figures(
+        trials=_ran(numbers, ""),
+        against=str(numbers.get("against", "")),
+        control=_ran(numbers, "control_"),
+        difference=ratio,
+        restarts=str(numbers.get("restarts", "")),
+    )
+
+
+def _ran(numbers: Mapping[str, object], prefix: str) -> str:
+    fail, ran = numbers.get(f"{prefix}fail"), numbers.get(f"{prefix}exposure")
+    if not (isinstance(fail, int) and isinstance(ran, float)):
+        return ""
+    return trials_in_short(Tally(Counts(fail), (), ran, str(numbers.get("unit", ""))))
 
 
 def chance(probability: float) -> str:
@@ -70,7 +96,7 @@ def _counts(numbers: Mapping[str, object], prefix: str) -> Counts | None:
 
 
 def _short(counts: Counts | None) -> str:
-    return trials_in_short(counts) if counts is not None and counts.total else ""
+    return trials_in_short(Tally(counts)) if counts is not None and counts.total else ""
 
 
 def _span(numbers: Mapping[str, object]) -> tuple[float, float, float] | None:

@@ -14,19 +14,10 @@ from campaign.report.figures import (
     trials_text,
 )
 from campaign.report.literal import visible
+from hypotheses.hypothesis import GLYPHS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-GLYPHS = {
-    "open": "○",
-    "leading": "◐",
-    "supported": "▲",
-    "refuted": "✗",
-    "confirmed": "●",
-    "abandoned": "–",
-}
-"""A shape beside each standing's word, so that colour is never the only difference."""
 
 
 def page(report: Report) -> str:

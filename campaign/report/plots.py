@@ -32,9 +32,10 @@ NAMED_AT_MOST = 24
 def timeline_plot(timeline: Timeline) -> str:
     """The rate after each restart with its 95% interval, and below it the spend.
 
-    Filled shapes count as evidence, open ones do not. Empty where there is no trial.
+    Filled shapes count as evidence, open ones do not. Failures in an exposure have no such rate
+    and are left to the table. Empty where there is nothing to plot.
     """
-    points = [point for point in timeline.points if point.counts.n]
+    points = [one for one in timeline.points if one.counts.n and not one.by_exposure]
     if not points:
         return ""
     figure = _figure(5.6)

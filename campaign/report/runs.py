@@ -12,19 +12,20 @@ from campaign.report.figures import counted, named, time_text, trials_in_short
 from campaign.report.judgements import Judgement, collect_judgements
 from hypotheses.observation import Counts
 from hypotheses.rates import rate_text, share_text
+from hypotheses.tally import Tally
 
 
 @dataclass(frozen=True)
 class Trials:
-    """The trials of one arm of a run: those that count, and why others do not.
-
-    `stopped` says how rules ended them early.
-    """
+    """The trials of one arm of a run: those that count, and why others do not."""
 
     arm: str
-    counts: Counts
+    tally: Tally
     invalid: tuple[str, ...] = ()
-    stopped: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Counts:
+        return self.tally.counts
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ class RunPart:
     costs: Costs
 
     @property
-    def pooled(self) -> Counts:
+    def pooled(self) -> Tally:
         """The trials of all arms that count."""
-        return sum((one.counts for one in self.trials), Counts())
+        return sum((one.tally for one in self.trials), Tally())
 
     @property
     def is_evidence(self) -> bool:
@@ -88,7 +89,7 @@ class RunPart:
         if not tried:
             return "-"
         if len(tried) == 1:
-            text = trials_in_short(tried[0].counts, tried[0].stopped)
+            text = trials_in_short(tried[0].tally)
         else:
             text = ", ".join(f"{one.arm or 'unnamed'} {one.counts}" for one in tried)
         return text if self.is_evidence else f"{text}, not counted"
@@ -114,7 +115,7 @@ def _collect(
     return RunPart(
         record=run,
         hypotheses=ledger.hypotheses_of(run.id),
-        trials=_trials(observations, ledger.trial_counts(run.id), ledger.observation_terms(run.id)),
+        trials=_trials(observations, ledger.tallies(run.id)),
         changes=_changes(run.id, edits, boots, shown),
         environment=_environment(boots),
         conditions=_conditions(observations),
@@ -130,20 +131,16 @@ def _collect(
 
 
 def _trials(
-    observations: Iterable[records.Observation],
-    counts: Mapping[str, Counts],
-    terms: Mapping[str, records.ObservationTerms],
+    observations: Iterable[records.Observation], tallies: Mapping[str, Tally]
 ) -> tuple[Trials, ...]:
     arms: dict[str, Trials] = {}
     for one in observations:
-        arm = arms.get(one.arm, Trials(one.arm, Counts()))
-        found = counts.get(one.id, Counts())
+        arm = arms.get(one.arm, Trials(one.arm, Tally()))
+        found = tallies.get(one.id, Tally())
         if one.invalid is None:
-            how = terms[one.id].stopped if one.id in terms else ""
-            stopped = (*arm.stopped, how) if how else arm.stopped
-            arms[one.arm] = replace(arm, counts=arm.counts + found, stopped=stopped)
+            arms[one.arm] = replace(arm, tally=arm.tally + found)
         else:
-            reason = f"{counted(found.total, 'trial')} not counted: {one.invalid}"
+            reason = f"{counted(found.counts.total, 'trial')} not counted: {one.invalid}"
             arms[one.arm] = replace(arm, invalid=(*arm.invalid, reason))
     return tuple(arms.values())
 

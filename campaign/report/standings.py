@@ -146,8 +146,7 @@ def _spoken(slug: str, run: RunPart) -> Spoken:
         return _without(run, f"{run.record.status}, does not count", run.record.error or "")
     verdict = on(slug, run.judgements)
     if verdict is None:
-        stopped = [how for one in run.trials for how in one.stopped]
-        return _without(run, "no verdict", trials_text(run.pooled, stopped))
+        return _without(run, "no verdict", trials_text(run.pooled))
     figures = run.figures.get(slug, NO_FIGURES)
     return Spoken(run.record.id, run.record.kind, str(verdict), verdict.reasons, figures)
 

@@ -9,6 +9,7 @@ from campaign.report.figures import money_text, seconds_text, time_text, trials_
 from campaign.report.runs import RunPart
 from campaign.report.standings import Decision
 from hypotheses.observation import Counts
+from hypotheses.tally import Tally
 
 UNCHANGED = "nothing changed"
 """The series of boots that are the system as it is."""
@@ -19,7 +20,7 @@ class Point:
     """A boot with trials, and all that was spent up to its end.
 
     `series` is its arm, or the kind of its playbook where it has none; `trials` are the counts
-    with what they allow.
+    with what they allow, or `by_exposure` what they failed in.
     """
 
     at: float
@@ -27,6 +28,7 @@ class Point:
     series: str
     counts: Counts
     trials: str
+    by_exposure: bool
     is_evidence: bool
     money: float
     downtime_s: float
@@ -120,11 +122,17 @@ def _points(lines: Sequence[BootLine], told: Collection[str]) -> Iterator[Point]
                 run=line.run,
                 series=_series(line),
                 counts=counts,
-                trials=trials_in_short(counts, [line.stopped] if line.stopped else []),
+                trials=trials_in_short(_tally(line, counts)),
+                by_exposure=line.exposure is not None,
                 is_evidence=line.counts,
                 money=spent,
                 downtime_s=down,
             )
+
+
+def _tally(line: BootLine, counts: Counts) -> Tally:
+    stopped = (line.stopped,) if line.stopped else ()
+    return Tally(counts, stopped, line.exposure, line.unit or "")
 
 
 def _series(line: BootLine) -> str:

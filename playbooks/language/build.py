@@ -112,10 +112,15 @@ def _service(name: str, shape: system_schema.ServiceShape, only: str, root: Path
         host=shape.host or only,
         manager=manager,
         env=_env_method(shape.env, manager, root) if shape.env else None,
-        health=tuple(HealthCheck(_probe(one), one.timeout, one.settle) for one in shape.health),
+        health=tuple(_health_check(one) for one in shape.health),
         ports=tuple(shape.ports),
         stop_timeout_s=shape.stop_timeout,
     )
+
+
+def _health_check(shape: system_schema.HealthShape) -> HealthCheck:
+    on = None if isinstance(shape, system_schema.LogHealthShape) else shape.on
+    return HealthCheck(_probe(shape), shape.timeout, shape.settle, on)
 
 
 def _manager(shape: system_schema.ServiceShape, root: Path) -> Manager:
@@ -170,6 +175,7 @@ def _reproducer(
         env=dict(shape.env),
         trials=trials.text or None,
         crash_is=shape.crash_is,
+        exposure=shape.exposure,
     )
 
 
@@ -182,7 +188,12 @@ def _parse(shape: system_schema.ParseShape | None) -> ParseSpec:
         case system_schema.RegexParseShape():
             return _parse_spec("regex", shape.regex, match=shape.regex.match)
         case system_schema.JsonlParseShape(jsonl=names):
-            fields = {"id": names.id, "key": names.key, "seconds": names.seconds}
+            fields = {
+                "id": names.id,
+                "key": names.key,
+                "seconds": names.seconds,
+                "attempts": names.attempts,
+            }
             return _parse_spec("jsonl", names, outcome=names.outcome, **fields)
 
 
@@ -237,8 +248,8 @@ def _verdict(shape: schema.VerdictShape | None) -> RateRule | MismatchRule | Non
     match shape:
         case None:
             return None
-        case schema.RateShape():
-            return RateRule(Expect(shape.expect), shape.against)
+        case schema.RateShape() | schema.TimeShape():
+            return RateRule(Expect(shape.expect), shape.against, shape.by)
         case schema.MismatchShape():
             return MismatchRule(shape.min_coverage)
 

@@ -194,12 +194,19 @@ AnyStep = Annotated[
 ]
 
 
-class RateShape(Shape):
-    by: Literal["rate"] = entry("word", "By failure rates.")
+class _RatesShape(Shape):
     expect: Literal["drop", "rise", "same"] = entry("word", "drop, rise or same, if it is true.")
     against: Name = entry(
         "name", "What it is set against: baseline, an arm or a playbook.", "baseline"
     )
+
+
+class RateShape(_RatesShape):
+    by: Literal["rate"] = entry("word", "By failure rates.")
+
+
+class TimeShape(_RatesShape):
+    by: Literal["time"] = entry("word", "By failures in the time, or attempts, that trials took.")
 
 
 class MismatchShape(Shape):
@@ -208,8 +215,10 @@ class MismatchShape(Shape):
 
 
 VerdictShape = Annotated[
-    Annotated[RateShape, Tag("=rate")] | Annotated[MismatchShape, Tag("=mismatch")],
-    chosen_by("rate", "mismatch"),
+    Annotated[RateShape, Tag("=rate")]
+    | Annotated[TimeShape, Tag("=time")]
+    | Annotated[MismatchShape, Tag("=mismatch")],
+    chosen_by("rate", "time", "mismatch"),
 ]
 
 

@@ -104,15 +104,19 @@ class RequestShape(Shape):
     body: str | None = entry("body", "The request's body.", None)
 
 
-class HttpHealthShape(_HealthShape, RequestShape):
+class _ProbedShape(_HealthShape):
+    on: Name | None = entry("host", "Where it is asked from; else on the service's host.", None)
+
+
+class HttpHealthShape(_ProbedShape, RequestShape):
     http: Url = entry("URL", "Healthy when this URL answers.")
 
 
-class TcpHealthShape(_HealthShape):
+class TcpHealthShape(_ProbedShape):
     tcp: Address = entry("address", "Healthy when this host:port accepts a connection.")
 
 
-class CommandHealthShape(_HealthShape):
+class CommandHealthShape(_ProbedShape):
     command: Words = entry("command", "Healthy when this command exits 0.")
 
 
@@ -173,6 +177,7 @@ class JsonlShape(OutcomesShape):
     id: Text | None = entry("field", "The field that identifies a trial.", None)
     key: Text | None = entry("field", "The field of the keys that join a trial to log lines.", None)
     seconds: Text | None = entry("field", "The field that holds a trial's duration.", None)
+    attempts: Text | None = entry("field", "The field that says how often a trial tried.", None)
 
 
 class CountsParseShape(Shape):
@@ -201,11 +206,17 @@ class ReproducerShape(Shape):
     cwd: Text = entry("folder", "Where it runs, relative to the workspace.", ".")
     env: dict[Variable, str] = entry("variables", "Its own environment variables.", {})
     timeout: Timeout = entry("duration", "How long one execution may take.")
-    on_timeout: Literal["censored", "fail"] = entry(
-        "word", "What a trial that the timeout cuts short counts as: censored, or fail."
+    on_timeout: Literal["censored", "fail", "pass"] = entry(
+        "word",
+        "What a trial that the timeout cuts short counts as: censored, fail, or (a soak) pass.",
     )
     trials: Scalar | None = entry("number", "How many trials an execution plans.", None)
     parse: ParseShape | None = entry("parser", "How its output is read; else by exit code.", None)
+    exposure: Literal["seconds", "attempts"] | None = entry(
+        "word",
+        "What failures are counted against: how long trials ran, or how often they tried.",
+        None,
+    )
     crash_is: Literal["invalid", "fail"] = entry(
         "word", "What a crash of a service under it counts as.", "invalid"
     )

@@ -101,16 +101,31 @@ def test_it_keeps_to_its_budget_and_to_the_campaigns(stage: Stage) -> None:
     end = events(flown.out)[-1]
     assert (flown.code, end["runs"], end["cost"]["restarts"]) == (0, 2, 3), flown.err
     assert "the budget is spent" in end["reason"]
-    assert "it takes 2 restarts, and 1 are left" in end["reason"]
+    assert "it takes 2 restarts, and 1 is left" in end["reason"]
     stage.check_untouched()
 
     stage.edit("campaign.yaml", "cost:", "budget: {restarts: 4}\ncost:")
     flown = stage.run("autopilot", "--budget", "20m", "--yes")
     assert (flown.code, "Ended after 0 runs: the budget is spent" in flown.err) == (6, True)
     refused = stage.run("run", "fix", "-y")
-    assert (refused.code, "it takes 2 restarts, and 1 are left" in refused.err) == (6, True)
+    assert (refused.code, "it takes 2 restarts, and 1 is left" in refused.err) == (6, True)
     assert "left of the budget: 1 restart" in stage.run("next").out
     assert len(runs(stage)) == 2
+
+
+def test_a_run_that_gets_dearer_than_planned_starts_no_boot_it_cannot_pay_for(
+    stage: Stage,
+) -> None:
+    stage.edit("campaign.yaml", "cost:", "budget: {downtime: 1ms}\ncost:")
+    stopped = stage.run("run", "baseline", "fix", "-y", "--json")
+    assert stopped.code == 6, stopped.err
+    assert json.loads(stopped.out)["error"].startswith(
+        "stopped: budget: before fix: it takes 60 s of downtime, and 0.0 s is left"
+    )
+    assert [(one["playbook"], one["status"]) for one in runs(stage)] == [("baseline", "completed")]
+    stage.check_untouched()
+    refused = stage.run("run", "baseline", "-y")
+    assert (refused.code, "the budget does not reach for this" in refused.err) == (6, True)
 
 
 def test_it_is_refused_where_a_person_must_confirm_and_stops_at_what_nobody_can_weigh(
@@ -129,7 +144,7 @@ def test_it_is_refused_where_a_person_must_confirm_and_stops_at_what_nobody_can_
     *before, last = runs(stage)
     assert {one["status"] for one in before} == {"completed"}
     assert (last["status"], "cache-off" in last["playbook"]) == ("failed", True)
-    assert f"Ended after {len(before) + 1} runs: {last['playbook']}: " in flown.err
+    assert f"Ended after {len(before) + 1} runs: {last['playbook']} did not complete" in flown.err
     stage.check_untouched()
 
 

@@ -1,12 +1,12 @@
-"""What may still be spent: the campaign's budget less what the ledger says it has cost."""
+"""What may still be spent: what the budget allows less what the ledger says it has cost."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import inf, isfinite
 
 from campaign.ledger.costs import Costs
-from playbooks.language.durations import duration
-from playbooks.system import Budget
+from playbooks.plan import Boot, BootForecast, Plan
+from playbooks.system import Budget, Cost
 
 
 @dataclass(frozen=True)
@@ -24,26 +24,33 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Left:
-    """What is left of each limit; infinite where there is none. `seconds` are of all time."""
+class Limits:
+    """What the ledger's total may come to; infinite where there is no limit.
+
+    `seconds` are of all time that the system is occupied.
+    """
 
     restarts: float = inf
     seconds: float = inf
     downtime_s: float = inf
     money: float = inf
 
-    def spend(self, costs: Costs) -> "Left":
-        """What is left after `costs`."""
-        return Left(
+    def after(self, costs: Costs) -> "Limits":
+        """What is left once `costs` are paid for."""
+        return Limits(
             self.restarts - costs.restarts,
             self.seconds - costs.occupied_s,
             self.downtime_s - costs.downtime_s,
             self.money - costs.money,
         )
 
-    def within(self, other: "Left") -> "Left":
-        """What both leave."""
-        return Left(
+    def from_here(self, costs: Costs) -> "Limits":
+        """The same limits for what comes after `costs`."""
+        return self.after(Costs(0, 0.0, 0.0, 0.0).less(costs))
+
+    def within(self, other: "Limits") -> "Limits":
+        """What both allow."""
+        return Limits(
             min(self.restarts, other.restarts),
             min(self.seconds, other.seconds),
             min(self.downtime_s, other.downtime_s),
@@ -52,7 +59,7 @@ class Left:
 
     @property
     def limited(self) -> Mapping[str, float]:
-        """What is left where there is a limit, by name, never under 0."""
+        """Where there is a limit, by name, never under 0."""
         return {name: max(0, left) for name, left in asdict(self).items() if isfinite(left)}
 
     def lacks(self, price: Price) -> str | None:
@@ -61,7 +68,9 @@ class Left:
         A guess stands in nobody's way, but for the restarts, which are known.
         """
         if price.restarts > self.restarts:
-            return f"it takes {price.restarts} restarts, and {max(0, self.restarts):g} are left"
+            there = max(0, self.restarts)
+            are = "is" if there == 1 else "are"
+            return f"it takes {price.restarts} restarts, and {there:g} {are} left"
         return self._overspent(price) if self._nothing or not price.guessed else None
 
     @property
@@ -80,19 +89,38 @@ class Left:
         return None
 
 
-NO_LIMITS = Left()
+NO_LIMITS = Limits()
 
 
-def left(budget: Budget, spent: Costs) -> Left:
-    """What the campaign's budget leaves after what was spent."""
-    limits = Left(
+def allowed(budget: Budget) -> Limits:
+    """What the campaign's budget allows in all."""
+    return Limits(
         restarts=inf if budget.restarts is None else budget.restarts,
         downtime_s=inf if budget.downtime_s is None else budget.downtime_s,
         money=inf if budget.money is None else budget.money,
     )
-    return limits.spend(spent)
+
+
+def price_of(plan: Plan) -> Price:
+    """What a plan would cost, the way back to the base included."""
+    guessed = any(one.guessed for one in plan.forecast)
+    return Price(plan.cycles, plan.seconds, plan.downtime_s, plan.money, guessed)
+
+
+def price_of_boot(boot: Boot, forecast: BootForecast, cost: Cost) -> Price:
+    """What a boot would cost, with the restart that leads back from it where it needs one."""
+    back = forecast.downtime_s if boot.changed else 0.0
+    return Price(
+        restarts=bool(boot.services) + boot.changed,
+        seconds=forecast.downtime_s + forecast.measure_s + back,
+        downtime_s=forecast.downtime_s + back,
+        money=forecast.money + cost.money(back, back),
+        guessed=forecast.guessed,
+    )
 
 
 def _time(seconds: float) -> str:
-    whole = max(0.0, seconds)
-    return duration(round(whole) if whole >= 10 else round(whole, 1))
+    there = max(0.0, seconds)
+    if there < 10:
+        return f"{there:.1f} s"
+    return f"{there:.0f} s" if there < 120 else f"{there / 60:.1f} min"

@@ -1,0 +1,282 @@
+"""The app: its modes, the ledger it follows, the run it started, and how it ends."""
+
+import os
+import signal
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import ActiveBinding, Binding, BindingType
+from textual.reactive import reactive
+from textual.screen import Screen
+
+from campaign.errors import CampaignError
+from campaign.operations import status as reading
+from campaign.operations.outstanding import outstanding
+from campaign.operations.status import Status
+from campaign.tui.dialogs.help import HelpDialog, told_bindings
+from campaign.tui.dialogs.quit import Choice, QuitDialog
+from campaign.tui.dialogs.recover import RecoverDialog
+from campaign.tui.follow import Follower, LedgerChanged
+from campaign.tui.reading import Reading
+from campaign.tui.runner import Runner
+from campaign.tui.screens.campaign import CampaignScreen
+from campaign.tui.screens.history import HistoryScreen
+from campaign.tui.screens.live import LiveScreen
+from campaign.tui.screens.mode import ModeScreen
+from campaign.tui.screens.outside import OutsideScreen
+from campaign.tui.themes import DARK, LIGHT, PLAIN
+from campaign.tui.widgets.dirty_bar import DirtyBar
+from campaign.workspace import Workspace
+from playbooks.system import System
+
+
+def _mode(key: str, mode: str, what: str) -> Binding:
+    return Binding(key, f"switch_mode('{mode}')", mode.capitalize(), show=False, tooltip=what)
+
+
+_WORKSPACE_ONLY = frozenset({"switch_mode"})
+
+
+class CampaignApp(App[int]):
+    """The terminal UI over the workspace that `folder` lies in; it returns the exit code.
+
+    `overview` is what the ledger said last, None before the first answer; `system` is campaign.yaml
+    while that is valid; `problem` is one line where one of them could not be read, and empty
+    otherwise. `outstanding` is what the hosts have yet to put back after a run,
+    `opened_run` the id of the run that history is to show, `command` that of what was done last.
+    """
+
+    TITLE = "campaign"
+    CSS_PATH = "styles/app.tcss"
+    MODES = {  # noqa: RUF012 - as the base class has it
+        "campaign": CampaignScreen,
+        "live": LiveScreen,
+        "history": HistoryScreen,
+        "outside": OutsideScreen,
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _mode("1", "campaign", "What is believed, and why"),
+        _mode("2", "live", "The run under way"),
+        _mode("3", "history", "All runs"),
+        Binding(
+            "question_mark",
+            "explain",
+            "Help",
+            key_display="?",
+            tooltip="Explain what has the focus, and the keys",
+        ),
+        Binding("ctrl+p", "command_palette", "Actions", priority=True, tooltip="All actions"),
+        Binding("R", "recover", "Recover", key_display="R", tooltip="Put back what a run left"),
+        Binding("y", "copy_command", "Copy", show=False, tooltip="Copy the last command"),
+        Binding("ctrl+t", "toggle_theme", "Theme", show=False, tooltip="Dark or light"),
+        Binding("q", "quit", "Quit", tooltip="Leave; a run that was started here is asked about"),
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+    ]
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as the base class has it
+        (0, "-narrow"),
+        (100, "-wide"),
+        (160, "-very-wide"),
+    ]
+
+    overview: reactive[Status | None] = reactive(None)
+    problem: reactive[str] = reactive("")
+    system: reactive[System | None] = reactive(None)
+    outstanding: reactive[tuple[str, ...]] = reactive(())
+    opened_run: reactive[str] = reactive("")
+
+    def __init__(self, folder: Path) -> None:
+        plain = "NO_COLOR" in os.environ
+        super().__init__(ansi_color=True if plain else None)
+        self.folder = folder
+        self.workspace: Workspace | None = None
+        self.runner = Runner()
+        self.command = ""
+        self._follower: Follower | None = None
+        self._status: Reading[Status] = Reading(self, self._show, self._cannot_read)
+        self._system: Reading[System] = Reading(self, self._know, self._cannot_read)
+        self._config_at = 0
+        self._left: Reading[tuple[str, ...]] = Reading(self, self._list_left, self._cannot_list)
+        self._offered: tuple[str, ...] = ()
+        for theme in (DARK, LIGHT, PLAIN):
+            self.register_theme(theme)
+        self.theme = PLAIN.name if plain else os.environ.get("TEXTUAL_THEME", DARK.name)
+
+    async def on_mount(self) -> None:
+        self._handle_signals()
+        try:
+            self.open_workspace(Workspace.find(self.folder))
+        except CampaignError:
+            await self.switch_mode("outside")
+
+    def open_workspace(self, workspace: Workspace) -> None:
+        """Shows the campaign of `workspace`, and follows its ledger from now on."""
+        if self._follower is not None:
+            self._follower.stop()
+        self.workspace, self._config_at = workspace, 0
+        self.overview, self.system, self.problem = None, None, ""
+        self._follower = Follower(workspace.ledger, self._tell_of_change)
+        self.run_worker(self._follower.run, thread=True, group="follow")
+        self.switch_mode("campaign")
+
+    def _tell_of_change(self) -> None:
+        """Called in the follower's thread."""
+        self.post_message(LedgerChanged())
+
+    def on_unmount(self) -> None:
+        if self._follower is not None:
+            self._follower.stop()
+
+    def on_ledger_changed(self) -> None:
+        """Reads the overview again; each mode's screen reads its own when it is looked at."""
+        workspace = self.workspace
+        if workspace is not None:
+            self._read_system(workspace)
+            self._status.ask(lambda: reading.status(workspace))
+        for screen in self._mode_screens():
+            screen.ledger_changed()
+
+    def _read_system(self, workspace: Workspace) -> None:
+        """Reads campaign.yaml where it is not the one that is known."""
+        try:
+            changed_at = workspace.config.stat().st_mtime_ns
+        except OSError:
+            changed_at = 0
+        if changed_at != self._config_at:
+            self._config_at = changed_at
+            self._system.ask(workspace.load_system)
+
+    def _know(self, system: System) -> None:
+        self.system = system
+
+    def _mode_screens(self) -> Iterable[ModeScreen]:
+        bottoms = (stack[0] for stack in self._screen_stacks.values() if stack)
+        return [screen for screen in bottoms if isinstance(screen, ModeScreen)]
+
+    def _show(self, status: Status) -> None:
+        self.problem, self.overview = "", status
+        self.refresh_bindings()
+        self._look_after(status)
+
+    def _look_after(self, status: Status) -> None:
+        """Asks the hosts what is left of runs that are over; offers to recover, once for each."""
+        workspace, left = self.workspace, tuple(run.id for run in status.left)
+        if workspace is None or status.running or left == self._offered:
+            return
+        self._offered = left
+        self.outstanding = ()
+        if left:
+            self._left.ask(lambda: outstanding(workspace))
+
+    def _list_left(self, lines: tuple[str, ...]) -> None:
+        self.outstanding = lines
+        if len(self.screen_stack) == 1:
+            self.action_recover()
+
+    def _cannot_list(self, why: str) -> None:
+        self._list_left((why,))
+
+    def action_recover(self) -> None:
+        """Asks whether to put back what runs have left."""
+        bar = self.screen_stack[0].query(DirtyBar)
+        if bar and not isinstance(self.screen, RecoverDialog):
+            self.push_screen(RecoverDialog(bar.first().lines()))
+
+    def _cannot_read(self, why: str) -> None:
+        self.problem = why
+
+    def tell(self, why: str) -> None:
+        """Shows one line about something that went wrong."""
+        self.notify(why, title="", severity="error", markup=False)
+
+    def did(self, command: str) -> None:
+        """Shows the command of what was just done; `copy_command` copies it."""
+        self.command = command
+        self.notify(command, title="", markup=False)
+
+    def action_copy_command(self) -> None:
+        """Copies the command of what was done last."""
+        if self.command:
+            self.copy_to_clipboard(self.command)
+            self.notify(f"copied: {self.command}", markup=False)
+
+    def show_run(self, run: str) -> None:
+        """Opens the run of that id on the history screen."""
+        self.opened_run = run
+        self.switch_mode("history")
+
+    def start_run(self, arguments: Sequence[str]) -> None:
+        """Starts `campaign ARGUMENTS` (a run) as a child process, and goes to the live screen."""
+        if self.workspace is None:
+            return
+        if self.runner.busy:
+            self.notify(f"This is still running: {self.runner.command}", severity="warning")
+            return
+        try:
+            self.runner.start(self.workspace, arguments)
+        except OSError as error:
+            self.notify(f"It could not be started: {error.strerror}", severity="error")
+            return
+        self.switch_mode("live")
+
+    async def action_quit(self) -> None:
+        """Ends the app; asks first while a run that was started here goes on."""
+        if self.runner.busy:
+            self.push_screen(QuitDialog(self.runner.command), self._quit_chosen)
+        else:
+            self.exit(0)
+
+    def _quit_chosen(self, choice: Choice | None) -> None:
+        if choice is Choice.ABORT:
+            self.end_run(signal.SIGINT)
+
+    def end_run(self, number: signal.Signals) -> None:
+        """Asks the run to put back, waits for that, and ends the app with the run's exit code."""
+        self.runner.ask_to_stop(number)
+        self.run_worker(self._wait_and_exit, thread=True, group="ending", exclusive=True)
+
+    def _wait_and_exit(self) -> None:
+        code = self.runner.wait()
+        self.call_later(self.exit, code)
+
+    def _handle_signals(self) -> None:
+        """A terminal that vanishes, or a request to end, puts back what was started here."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            loop.add_signal_handler(number, self._signalled, number)
+
+    def _signalled(self, number: signal.Signals) -> None:
+        if self.runner.busy:
+            self.end_run(number)
+        else:
+            self.exit(128 + number)
+
+    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
+        """Modes are there once a workspace is open, recovering where something was left."""
+        if action == "recover":
+            return self.overview is not None and bool(self.overview.left)
+        return not (action in _WORKSPACE_ONLY and self.workspace is None)
+
+    def action_toggle_theme(self) -> None:
+        """Changes between the dark and the light theme."""
+        if self.theme != PLAIN.name:
+            self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
+
+    def action_explain(self) -> None:
+        """Explains the focused thing and its keys."""
+        if not isinstance(self.screen, HelpDialog):
+            self.push_screen(HelpDialog(self.screen))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every action that has a key now, with its key."""
+        for one in told_bindings(screen):
+            key = self.get_key_display(one.binding)
+            yield SystemCommand(one.binding.tooltip, key, partial(self._run_binding, one))
+
+    def _run_binding(self, active: ActiveBinding) -> None:
+        action = self.run_action(active.binding.action, default_namespace=active.node)
+        self.run_worker(action)

@@ -1,0 +1,1 @@
+"""The dialogs: each asks for one thing and returns it."""

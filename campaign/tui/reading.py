@@ -1,0 +1,75 @@
+"""Blocking reads for widgets: in a thread, one at a time, the newest question answered last."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from textual.dom import DOMNode
+
+from campaign.errors import CampaignError
+from campaign.tui.the_app import app_of
+
+T = TypeVar("T")
+
+
+class Reading(Generic[T]):
+    """Answers questions of `owner` off the screen's thread.
+
+    `ask(read)` calls `read` in a thread, then `show` with what it returned on the screen's own;
+    where it raises, `failed` with one line for a person, which is shown where none is given. A
+    question that is asked while another is being answered waits, and only the newest of those is
+    answered: a stream of changes cannot pile up reads. `delay` seconds pass before each answer
+    is begun.
+    """
+
+    def __init__(
+        self,
+        owner: DOMNode,
+        show: Callable[[T], None],
+        failed: Callable[[str], None] | None = None,
+        delay: float = 0.0,
+    ) -> None:
+        self._owner = owner
+        self._show = show
+        self._failed = failed or (lambda why: app_of(owner).tell(why))
+        self._delay = delay
+        self._busy = False
+        self._waiting: Callable[[], T] | None = None
+
+    def ask(self, read: Callable[[], T]) -> None:
+        """Asks for what `read` returns; it must not touch widgets."""
+        self._waiting = read
+        if not self._busy:
+            self._busy = True
+            self._begin_later()
+
+    def _begin_later(self) -> None:
+        if self._delay:
+            self._owner.set_timer(self._delay, self._begin)
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        read, self._waiting = self._waiting, None
+        if read is not None:
+            self._owner.run_worker(lambda: self._answer(read), thread=True, exit_on_error=False)
+
+    def _answer(self, read: Callable[[], T]) -> None:
+        """In the thread: only `call_later` may be used of the owner."""
+        from playbooks.language.problems import LoadError
+
+        try:
+            value = read()
+        except (CampaignError, LoadError) as error:
+            self._owner.call_later(self._done, self._failed, str(error))
+        except BaseException:
+            self._owner.call_later(self._done)
+            raise
+        else:
+            self._owner.call_later(self._done, self._show, value)
+
+    def _done(self, tell: Callable[..., None] | None = None, *value: object) -> None:
+        self._busy = False
+        if tell is not None:
+            tell(*value)
+        if self._waiting is not None:
+            self.ask(self._waiting)

@@ -1,0 +1,48 @@
+"""What the screens of all modes share: the campaign line, the bar of a dirty host, the keys."""
+
+from abc import abstractmethod
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from campaign.tui.the_app import app_of
+from campaign.tui.widgets.campaign_line import CampaignLine
+from campaign.tui.widgets.dirty_bar import DirtyBar
+from campaign.tui.widgets.keys import Keys
+
+
+class ModeScreen(Screen[None]):
+    """A mode's screen. It reads when it is looked at and the ledger has changed since."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stale = True
+
+    @abstractmethod
+    def compose_body(self) -> ComposeResult:
+        """The mode's own widgets."""
+
+    @abstractmethod
+    def read(self) -> None:
+        """Asks for all that is shown (see `Reading`); the ledger has changed, or is new."""
+
+    def compose(self) -> ComposeResult:
+        yield CampaignLine()
+        yield DirtyBar()
+        yield from self.compose_body()
+        yield Keys()
+
+    def ledger_changed(self) -> None:
+        """Reads now where this screen is shown, also below a dialog; otherwise when it is."""
+        self._stale = True
+        if self.app.screen_stack and self.app.screen_stack[0] is self:
+            self._read()
+
+    def on_screen_resume(self) -> None:
+        if self._stale:
+            self._read()
+
+    def _read(self) -> None:
+        if app_of(self).workspace is not None:
+            self._stale = False
+            self.read()

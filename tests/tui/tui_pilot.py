@@ -1,0 +1,57 @@
+"""Driving the app: waiting on conditions, and reading what is on the screen."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from time import monotonic
+
+from textual.pilot import Pilot
+
+from campaign.tui.app import CampaignApp
+
+PATIENCE_S = 60.0
+
+
+def drive(
+    folder: Path,
+    script: Callable[[CampaignApp, Pilot[int]], Awaitable[None]],
+    size: tuple[int, int] = (120, 35),
+) -> int | None:
+    """Runs `script` with the app on `folder`; what the app returned."""
+
+    async def main() -> int | None:
+        app = CampaignApp(folder)
+        async with app.run_test(size=size) as pilot:
+            await script(app, pilot)
+        return app.return_value
+
+    return asyncio.run(main())
+
+
+def lines(app: CampaignApp) -> list[str]:
+    """The screen's text, line by line, without blanks at the ends."""
+    strips = app.screen._compositor.render_strips()
+    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+
+def text(app: CampaignApp) -> str:
+    return "\n".join(lines(app))
+
+
+async def until(pilot: Pilot[int], holds: Callable[[], object]) -> None:
+    """Waits until `holds()` is true."""
+    deadline = monotonic() + PATIENCE_S
+    while not holds():
+        assert monotonic() < deadline, text_of(pilot)
+        await pilot.pause(0.02)
+
+
+async def shows(pilot: Pilot[int], *wanted: str) -> None:
+    """Waits until all of `wanted` is on the screen."""
+    await until(pilot, lambda: all(one in text_of(pilot) for one in wanted))
+
+
+def text_of(pilot: Pilot[int]) -> str:
+    app = pilot.app
+    assert isinstance(app, CampaignApp)
+    return text(app)
