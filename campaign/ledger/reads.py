@@ -99,11 +99,6 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, RestartReads):
         )
         return _as_seen(run)
 
-    def run_count(self) -> int:
-        """How many runs there are, retracted ones too."""
-        (row,) = self._rows("SELECT count(*) FROM run")
-        return int(row[0])
-
     def unsettled(self) -> tuple[records.Run, ...]:
         """The runs under way, and those that are not all put back, the newest first."""
         rows = self._records(
