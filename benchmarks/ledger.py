@@ -5,7 +5,7 @@
 Trials are stored through the recorder in batches of 500, as the engine does, each batch synced to
 the disk, and beside it by the plain sqlite3 module into a table of the same form, as durably. Then
 a ledger of runs x trials is made, and `status`, `runs list` and `report` are timed on it as a user
-calls them: whole processes, the best of three.
+calls them: whole processes, the best of three, none of which may take 2 s.
 """
 
 import argparse
@@ -29,6 +29,7 @@ BATCH = 500
 STREAMED = 100_000
 RUNS_A_COMMIT = 50
 LIMIT_S = 2.0
+QUICK = ("status", "runs list", "report")
 KINDS = ("baseline", "toggle", "probe", "fix")
 CONFIG = """\
 campaign: large
@@ -47,7 +48,8 @@ def main() -> None:
         if not (folder / "campaign.db").exists():
             _timed("made", lambda: _make(folder, options.runs, options.trials))
         _sizes(folder / "campaign.db")
-        slow = [words for words in _commands() if _read(folder, words) > LIMIT_S]
+        slow = [words for words in QUICK if _read(folder, words) > LIMIT_S]
+        _read(folder, "report --format html")
     if slow:
         sys.exit(f"slower than {LIMIT_S:.0f} s: {', '.join(slow)}")
 
@@ -192,10 +194,6 @@ def _sizes(path: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     size = path.stat().st_size
     print(f"{trials:,} trials in {runs:,} runs: {size:,} bytes, {size / trials:.0f} a trial")
-
-
-def _commands() -> tuple[str, ...]:
-    return ("status", "runs list", "report", "report --format html")
 
 
 def _read(folder: Path, words: str) -> float:

@@ -11,6 +11,7 @@ from campaign.ledger.arms import ArmReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
 from campaign.ledger.history import HistoryReads
+from campaign.ledger.listing import ListReads
 from campaign.ledger.owner import Owner, is_alive
 from campaign.ledger.restarts import RestartReads
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST = 5
 
 
-class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, RestartReads):
+class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, RestartReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """

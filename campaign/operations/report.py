@@ -32,10 +32,10 @@ def report(
 
 def _outlook(workspace: Workspace, ledger: Ledger) -> Outlook:
     """What `next` says; where it cannot say anything, why."""
-    if not any(run.status == "completed" for run in ledger.runs()):
-        return Outlook()
     if ledger.run_count() > MOST_WEIGHED:
         return Outlook(notes=("the campaign is long: `campaign next` weighs it whole",))
+    if not any(run.status == "completed" for run in ledger.runs()):
+        return Outlook()
     from playbooks.language.problems import LoadError
 
     try:

@@ -14,8 +14,10 @@ from campaign.report.costs import (
     NOTHING,
     CostPart,
     DeadEnd,
+    Spent,
     collect_costs,
     dearest,
+    summed,
 )
 from campaign.report.figures import costs_text, counted
 from campaign.report.outlook import Outlook
@@ -92,6 +94,14 @@ class Report:
         return f"{named}: the answer cost {spent} in all."
 
     @property
+    def spent_by_run(self) -> tuple[Spent, ...]:
+        """What each run that is told cost; those that are not told cost one sum."""
+        told = {run.record.id for run in self.runs} | {"(none)"}
+        rest = summed(one.costs for one in self.costs.by_run if one.name not in told)
+        others = [Spent(f"({counted(self.untold, 'older run')})", rest)] if self.untold else []
+        return (*others, *(one for one in self.costs.by_run if one.name in told))
+
+    @property
     def untold_text(self) -> str:
         older = counted(self.untold, "older run")
         return (
@@ -134,11 +144,12 @@ def collect(
     campaign = ledger.campaign()
     stored = scope.runs(ledger)
     told = stored if most is None else stored[-most:]
+    spent = ledger.hypothesis_costs()
     costs = collect_costs(
-        ledger, stored, campaign.currency if campaign else "", whole=scope.is_whole
+        ledger, stored, spent, campaign.currency if campaign else "", whole=scope.is_whole
     )
     runs = collect_runs(ledger, told, _by_run(costs, told))
-    everyone = collect_hypotheses(ledger, runs, outlook.parts)
+    everyone = collect_hypotheses(ledger, runs, spent, outlook.parts)
     hypotheses = _within(scope, everyone, runs)
     costs = replace(costs, dead_ends=dearest(_dead_ends(runs, hypotheses)))
     ids = {run.id for run in stored}

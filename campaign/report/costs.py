@@ -58,17 +58,22 @@ class CostPart:
 
 
 def collect_costs(
-    ledger: Ledger, runs: Sequence[records.Run], currency: str, *, whole: bool
+    ledger: Ledger,
+    runs: Sequence[records.Run],
+    hypotheses: Sequence[HypothesisCosts],
+    currency: str,
+    *,
+    whole: bool,
 ) -> CostPart:
     """The costs of `runs`, and where they are the `whole` campaign what no run pays for.
 
-    Errors: CampaignError.
+    `hypotheses` are the costs of all runs by hypothesis. Errors: CampaignError.
     """
     told = {run.id for run in runs}
     charged = [one for one in ledger.run_costs() if one.run in told]
     by_run = [Spent(one.run, _costs(one)) for one in charged]
-    total = ledger.total_cost() if whole else _sum(one.costs for one in by_run)
-    by_hypothesis = _by_hypothesis(ledger, charged, whole)
+    total = ledger.total_cost() if whole else summed(one.costs for one in by_run)
+    by_hypothesis = _by_hypothesis(ledger, charged, hypotheses if whole else None)
     by_run += _unassigned(total, by_run)
     return CostPart(
         by_run=tuple(by_run),
@@ -91,10 +96,12 @@ def _costs(one: RunCosts | HypothesisCosts) -> Costs:
     return Costs(one.restarts, one.downtime_s, one.occupied_s, one.money)
 
 
-def _by_hypothesis(ledger: Ledger, charged: Iterable[RunCosts], whole: bool) -> tuple[Spent, ...]:
+def _by_hypothesis(
+    ledger: Ledger, charged: Iterable[RunCosts], whole: Sequence[HypothesisCosts] | None
+) -> tuple[Spent, ...]:
     """Hypotheses share the costs of a run equally, but each restart counts for each of them."""
-    if whole:
-        return tuple(Spent(one.hypothesis, _costs(one)) for one in ledger.hypothesis_costs())
+    if whole is not None:
+        return tuple(Spent(one.hypothesis, _costs(one)) for one in whole)
     divided: dict[str, list[Costs]] = {}
     for one in charged:
         slugs = ledger.hypotheses_of(one.run) or ("(none)",)
@@ -107,12 +114,12 @@ def _by_hypothesis(ledger: Ledger, charged: Iterable[RunCosts], whole: bool) -> 
         )
         for slug in slugs:
             divided.setdefault(slug, []).append(part)
-    return tuple(Spent(slug, _sum(costs)) for slug, costs in divided.items())
+    return tuple(Spent(slug, summed(costs)) for slug, costs in divided.items())
 
 
 def _unassigned(total: Costs, by_run: Iterable[Spent]) -> Iterable[Spent]:
     """What no run pays for, such as a boot that ended before its run was stored."""
-    rest = _minus(total, _sum(one.costs for one in by_run))
+    rest = _minus(total, summed(one.costs for one in by_run))
     if rest.restarts or max(rest.downtime_s, rest.occupied_s, rest.money) > 1e-6:
         yield Spent("(none)", rest)
 
@@ -122,10 +129,11 @@ def _by_kind(by_run: Iterable[Spent], runs: Iterable[records.Run]) -> tuple[Spen
     divided: dict[str, list[Costs]] = {kind: [] for kind in (*KINDS, "(none)")}
     for one in by_run:
         divided[kinds.get(one.name, "(none)")].append(one.costs)
-    return tuple(Spent(kind, _sum(costs)) for kind, costs in divided.items() if costs)
+    return tuple(Spent(kind, summed(costs)) for kind, costs in divided.items() if costs)
 
 
-def _sum(costs: Iterable[Costs]) -> Costs:
+def summed(costs: Iterable[Costs]) -> Costs:
+    """What all of these come to."""
     total = NOTHING
     for one in costs:
         total = Costs(

@@ -95,13 +95,17 @@ class HypothesisPart:
 
 
 def collect_hypotheses(
-    ledger: Ledger, runs: Sequence[RunPart], parts: Mapping[str, float]
+    ledger: Ledger,
+    runs: Sequence[RunPart],
+    spent: Iterable[HypothesisCosts],
+    parts: Mapping[str, float],
 ) -> tuple[HypothesisPart, ...]:
     """The hypotheses in the order they were added; `runs` oldest first. Errors: CampaignError.
 
-    `parts` are probabilities to be part of the cause, by slug, as far as they are known.
+    `spent` is what each has cost; `parts` are probabilities to be part of the cause, by slug, as
+    far as they are known.
     """
-    costs = {one.hypothesis: one for one in ledger.hypothesis_costs()}
+    costs = {one.hypothesis: one for one in spent}
     return tuple(_collect(ledger, one, costs, runs, parts) for one in ledger.hypotheses())
 
 
