@@ -10,6 +10,7 @@ import click
 from campaign.cli import options
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
+from campaign.operations import control
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
 from hypotheses.rates import rate_text
@@ -19,7 +20,7 @@ STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
 
 @click.group()
 def runs() -> None:
-    """List, show and retract runs."""
+    """List, show and retract runs; pause and stop those under way."""
 
 
 @runs.command("list")
@@ -205,3 +206,33 @@ def retract(context: click.Context, run: str, reason: str) -> None:
     if done.judged:
         names = ", ".join(done.judged)
         click.echo(f"verdicts that may rest on it stand ({names}); run those again without it")
+
+
+@runs.command(short_help="Have a run stay as it is after its restart cycle.")
+@click.argument("run")
+@click.pass_context
+def pause(context: click.Context, run: str) -> None:
+    """Have a RUN stay as it is once the boot under way has been measured, before the next restart.
+
+    The services stay up with its changes; that time is charged to the run. Ctrl-C or abort put
+    everything back meanwhile.
+    """
+    one = control.pause(options.workspace(context), run)
+    click.echo(f"{one.id} pauses after this restart cycle; campaign runs resume {one.id} goes on")
+
+
+@runs.command(short_help="Have a paused run go on.")
+@click.argument("run")
+@click.pass_context
+def resume(context: click.Context, run: str) -> None:
+    """Have a paused RUN go on, or take back that it was asked to pause."""
+    click.echo(f"{control.resume(options.workspace(context), run).id} goes on")
+
+
+@runs.command(short_help="Have a run stop and put everything back.")
+@click.argument("run")
+@click.pass_context
+def abort(context: click.Context, run: str) -> None:
+    """Have a RUN stop and put everything back, as Ctrl-C in its terminal does."""
+    one = control.abort(options.workspace(context), run)
+    click.echo(f"{one.id} was asked to stop; it puts everything back")

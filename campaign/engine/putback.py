@@ -5,6 +5,7 @@ The host's journal is the truth: what it does not list was not changed, whatever
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from campaign.engine import cycle
@@ -12,7 +13,7 @@ from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
-from playbooks.hosts.files import Journal
+from playbooks.hosts.files import Journal, PutBack
 from playbooks.hosts.host import Host
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import with_groups
@@ -40,6 +41,30 @@ class Restored:
 
 
 @dataclass
+class Undoing:
+    """A piece of the way back; whoever does it says what came of it, and what failed."""
+
+    result: PutBack | None = None
+    lived: Lived | None = None
+    failed: str = ""
+
+
+class Watch:
+    """Is told what the way back does; `say` is called with what is under way. None may raise."""
+
+    def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
+        self.say = say
+
+    def restoring(self, _host: str) -> AbstractContextManager[Undoing]:
+        """Around putting back what was changed on a host."""
+        return nullcontext(Undoing())
+
+    def restarting(self, _services: Sequence[str]) -> AbstractContextManager[Undoing]:
+        """Around a restart cycle."""
+        return nullcontext(Undoing())
+
+
+@dataclass
 class _Way:
     """What was done on one host so far, by however many agents, and what its journal names."""
 
@@ -51,17 +76,18 @@ class _Way:
     groups: Groups = ()
 
 
-def put_back(hosts: Hosts, tell: Callable[[str], None] = lambda _: None) -> Restored:
+def put_back(hosts: Hosts, watch: Watch | None = None) -> Restored:
     """Puts every host back and restarts what ran a change. Never raises for a host's failure:
 
     what could not be done is in `remaining`, as instructions. A second call finds nothing to do.
-    `tell` is told what is under way.
+    `watch` is told what is under way.
     """
-    ways = [_restored(name, hosts, tell) for name in hosts.names()]
+    watch = watch or Watch()
+    ways = [_restored(name, hosts, watch) for name in hosts.names()]
     cycles: list[Lived] = []
     silent = any(not way.answered for way in ways)
     for linked in _linked([way for way in ways if way.answered]):
-        _restart_due(linked, hosts, cycles, tell)
+        _restart_due(linked, hosts, cycles, watch)
         if not any(way.remaining for way in linked) and (_is_whole(linked) or not silent):
             _settle(linked, hosts)
     return Restored(
@@ -71,12 +97,12 @@ def put_back(hosts: Hosts, tell: Callable[[str], None] = lambda _: None) -> Rest
     )
 
 
-def _restored(name: str, hosts: Hosts, tell: Callable[[str], None]) -> _Way:
+def _restored(name: str, hosts: Hosts, watch: Watch) -> _Way:
     """Restores the files of one host, dialling again where its agent was lost."""
     way = _Way(name)
     for attempt in range(DIALS):
         try:
-            _restore(way, hosts[name] if attempt == 0 else _again(name, hosts, tell), tell)
+            _restore(way, hosts[name] if attempt == 0 else _again(name, hosts, watch), watch)
             break
         except HostLost as error:
             way.remaining = [_unanswered(name, error)]
@@ -87,9 +113,10 @@ def _restored(name: str, hosts: Hosts, tell: Callable[[str], None]) -> _Way:
     return way
 
 
-def _restore(way: _Way, host: Host, tell: Callable[[str], None]) -> None:
-    tell(f"restoring the files of host {way.name}")
-    result = host.put_back()
+def _restore(way: _Way, host: Host, watch: Watch) -> None:
+    watch.say(f"restoring the files of host {way.name}")
+    with watch.restoring(way.name) as undoing:
+        result = undoing.result = host.put_back()
     way.paths += result.restored
     services, way.groups = from_specs(host.journal().specs)
     way.services = tuple(replace(one, host=way.name) for one in services)
@@ -116,17 +143,15 @@ def _is_whole(linked: Sequence[_Way]) -> bool:
     return all(name in known for group in groups for name in group)
 
 
-def _restart_due(
-    linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], tell: Callable[[str], None]
-) -> None:
+def _restart_due(linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], watch: Watch) -> None:
     """Restarts what has to be, dialling again where an agent was lost."""
     names = ", ".join(way.name for way in linked)
     failed = ""
     for attempt in range(DIALS):
         try:
             if attempt:
-                _revive(linked, hosts, tell)
-            failed = _restart(names, _to_restart(linked, hosts), hosts, cycles, tell)
+                _revive(linked, hosts, watch)
+            failed = _restart(names, _to_restart(linked, hosts), hosts, cycles, watch)
             break
         except HostLost as error:
             failed = _unanswered(names, error)
@@ -137,13 +162,13 @@ def _restart_due(
     linked[0].remaining += [failed] if failed else []
 
 
-def _revive(linked: Sequence[_Way], hosts: Hosts, tell: Callable[[str], None]) -> None:
+def _revive(linked: Sequence[_Way], hosts: Hosts, watch: Watch) -> None:
     """Has all of these hosts answer again. Errors: CampaignError."""
     for way in linked:
         try:
             hosts[way.name].clock()
         except HostLost:
-            _again(way.name, hosts, tell)
+            _again(way.name, hosts, watch)
 
 
 def _settle(linked: Sequence[_Way], hosts: Hosts) -> None:
@@ -154,7 +179,7 @@ def _settle(linked: Sequence[_Way], hosts: Hosts) -> None:
             way.remaining.append(_unanswered(way.name, error))
 
 
-def _again(name: str, hosts: Hosts, tell: Callable[[str], None]) -> Host:
+def _again(name: str, hosts: Hosts, watch: Watch) -> Host:
     """A fresh agent in place of one that was lost. Errors: CampaignError."""
     deadline = time.monotonic() + REDIAL_S
     while True:
@@ -163,7 +188,7 @@ def _again(name: str, hosts: Hosts, tell: Callable[[str], None]) -> Host:
         except CampaignError as error:
             if not _may_come_back(error) or time.monotonic() > deadline:
                 raise
-        tell(f"host {name} does not answer: waiting for it, at most {REDIAL_S:.0f} s")
+        watch.say(f"host {name} does not answer: waiting for it, at most {REDIAL_S:.0f} s")
         time.sleep(_REDIAL_EVERY_S)
 
 
@@ -181,22 +206,25 @@ def _restart(
     services: Sequence[Service],
     hosts: Hosts,
     cycles: list[Lived],
-    tell: Callable[[str], None],
+    watch: Watch,
 ) -> str:
     """What is left to do. Errors: HostLost, HostError."""
     if not services:
         return ""
-    tell(f"restarting {_names(services)}: {_limit(services)}")
-    lived = cycle.begin(services, hosts)
-    cycles.append(lived)
-    try:
-        cycle.live(lived, services, hosts, None)
-    except CycleFailed as error:
-        return (
-            f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
-            f"{error}. See to that, then campaign recover"
-        )
-    return ""
+    watch.say(f"restarting {_names(services)}: {_limit(services)}")
+    with watch.restarting([one.name for one in services]) as undoing:
+        lived = undoing.lived = cycle.begin(services, hosts)
+        cycles.append(lived)
+        try:
+            cycle.live(lived, services, hosts, None)
+        except CycleFailed as error:
+            undoing.failed = str(error)
+    if not undoing.failed:
+        return ""
+    return (
+        f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
+        f"{undoing.failed}. See to that, then campaign recover"
+    )
 
 
 def _names(services: Sequence[Service]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from campaign.engine.session import Session
 from campaign.engine.stopping import Watch
 from campaign.ledger import records
 from hypotheses.observation import Counts, Result, Trial, count
+from hypotheses.sequential import Fixed
 from playbooks.hosts.processes import Exit
 from playbooks.parsers import make
 from playbooks.parsers.parser import ExitInfo, ParseError, unfinished
@@ -64,7 +65,7 @@ class _Reproduction:
         self._artifact = ArtifactFile(session, place.run, step_id, "output.log")
 
     def run(self) -> str:
-        self._session.recorder.add(self._record(self._session.clock()))
+        self._session.recorder.add_all([self._record(self._session.clock()), *self._rules()])
         self._seen.observations.append(self._id)
         try:
             self._invalid = self._with_deaths(self._followed())
@@ -228,6 +229,13 @@ class _Reproduction:
             started_at=started,
             artifact=str(Path(self._place.run) / f"{self._step}-output.log"),
         )
+
+    def _rules(self) -> Iterator[records.ObservationRule]:
+        """The rule that it ends by; none where the number of trials is not planned."""
+        planned = self._planned()
+        rule = self._watch.rule or (Fixed(planned) if planned else None)
+        if rule is not None:
+            yield records.ObservationRule(self._id, str(rule), rule.at_most)
 
     def _conditions(self) -> dict[str, str]:
         return {

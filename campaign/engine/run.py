@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from campaign.engine import standing
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
-from campaign.engine.events import BootStarted, Note
+from campaign.engine.events import BootStarted
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import StepFailed
-from campaign.engine.putback import Restored, put_back
+from campaign.engine.pause import hold
+from campaign.engine.putback import Restored, Watch, put_back
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned, Stopped
+from campaign.engine.wayback import RecordedWay
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.owner import current_owner
@@ -71,6 +73,7 @@ class _Walk:
         self._session = session
         self._books = Books(session.recorder, session.system.cost)
         self._runs: dict[int, _Running] = {}
+        self._walks: list[BootWalk] = []
         self._error = ""
 
     def run(self) -> Outcome:
@@ -104,6 +107,7 @@ class _Walk:
                 BootStarted(boot.position + 1, len(self._plan.boots), boot.title, running.id)
             )
             walk = BootWalk(self._session, boot, running.id, running.steps)
+            self._walks.append(walk)
             with _closing(walk):
                 walk.enter(previous)
                 self._close_before(boot.run)
@@ -113,6 +117,7 @@ class _Walk:
                 running.verdict = judge(
                     self._session, running.id, running.playbook, running.evidence
                 )
+            hold(self._session, running.id, walk)
 
     def _begin(self, boot: Boot) -> _Running:
         playbook = boot.playbook
@@ -180,20 +185,33 @@ class _Walk:
         with suppress(Exception):  # whoever watches must not keep us from putting back
             self._session.emit(BootStarted(total, total, "put back", None))
         started = self._session.clock()
-        restored = self._put_back()
-        self._tell(restored)
+        back = self._begin_way_back(started)
+        restored = self._put_back(self._watch(back))
         try:
-            self._book(restored, started)
+            self._book(back, restored, started)
         except CampaignError as error:
             if str(error) not in self._error:
                 self._error = f"{self._error}; {error}" if self._error else str(error)
         return restored
 
-    def _put_back(self) -> Restored:
+    def _begin_way_back(self, started: float) -> str | None:
+        """The id of its boot; None where there is no run yet, or the ledger cannot take it."""
+        with suppress(CampaignError):
+            if self._runs:
+                return self._books.way_back(self._session.batch, len(self._plan.boots) - 1, started)
+        return None
+
+    def _watch(self, back: str | None) -> Watch:
+        outstanding = next((walk for walk in reversed(self._walks) if walk.taken), None)
+        if back is None or outstanding is None:
+            return Watch(self._session.stop.say)
+        return RecordedWay(self._session, list(self._runs.values())[-1].steps, back, outstanding)
+
+    def _put_back(self, watch: Watch) -> Restored:
         stop = self._session.stop
         try:
             with stop.putting_back():
-                return put_back(self._session.hosts, stop.say)
+                return put_back(self._session.hosts, watch)
         except Abandoned:
             return Restored(
                 remaining=(
@@ -202,27 +220,13 @@ class _Walk:
                 )
             )
 
-    def _tell(self, restored: Restored) -> None:
-        count = len(restored.paths)
-        if count:
-            self._session.emit(Note(f"restored {count} file{'s' if count != 1 else ''}"))
-        for lived in restored.cycles:
-            if lived.healthy_at is not None:
-                names = ", ".join(lived.services)
-                self._session.emit(Note(f"restarted {names}: {lived.downtime_s:.1f} s down"))
-
-    def _book(self, restored: Restored, started: float) -> None:
+    def _book(self, back: str | None, restored: Restored, started: float) -> None:
         if not self._runs:
             return
         last = list(self._runs.values())[-1]
-        self._books.way_back(
-            self._session.batch,
-            last.id,
-            len(self._plan.boots) - 1,
-            restored,
-            started,
-            self._session.clock(),
-        )
+        if back is None:
+            back = self._books.way_back(self._session.batch, len(self._plan.boots) - 1, started)
+        self._books.charge_way_back(back, last.id, restored, started, self._session.clock())
         state = "dirty" if restored.dirty else "clean"
         for running in self._runs.values():
             if running.ended:

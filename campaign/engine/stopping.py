@@ -35,21 +35,21 @@ class Watch:
     """Follows a rule; its `is_set` turns true when the rule, or who asked, ends the reproducer."""
 
     def __init__(self, rule: Rule | None, asked: threading.Event) -> None:
-        self._rule = rule
+        self.rule = rule
         self._asked = asked
         self._outcomes: list[bool] = []
         self._reached: str | None = None
 
     def see(self, trials: Iterable[Trial]) -> None:
         """Takes note of trials, in order. What comes after the stop changes nothing about it."""
-        if self._rule is None:
+        if self.rule is None:
             return
         for trial in trials:
             if self._reached is not None or trial.result is Result.CENSORED:
                 continue
             self._outcomes.append(trial.result is Result.FAIL)
-            if len(self._outcomes) < self._rule.at_most:
-                self._reached = self._rule.stop(self._outcomes)
+            if len(self._outcomes) < self.rule.at_most:
+                self._reached = self.rule.stop(self._outcomes)
 
     def is_set(self) -> bool:
         return self._reached is not None or self._asked.is_set()
@@ -62,9 +62,9 @@ class Watch:
     @property
     def end(self) -> RuleEnd | None:
         """How the rule ended it; None where there is none."""
-        if self._rule is None:
+        if self.rule is None:
             return None
-        return RuleEnd(self._rule, self._reached, len(self._outcomes))
+        return RuleEnd(self.rule, self._reached, len(self._outcomes))
 
 
 def with_rules(plan: Plan, system: System, ledger: Ledger | None) -> Plan:

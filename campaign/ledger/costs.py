@@ -49,7 +49,8 @@ class RunCosts:
 class Pace:
     """What this ledger's boots took, in seconds: means over those that restarted something.
 
-    `restart_s` is all of a boot but its trials, `trial_s` a trial, `back_s` the way back.
+    `restart_s` is all of a boot but its trials and pauses, `trial_s` a trial, `back_s` the way
+    back.
     """
 
     restart_s: float
@@ -126,7 +127,9 @@ class CostReads(Reader):
         (row,) = self._rows(
             """
             WITH measured AS (
-                SELECT boot.occupied_s,
+                SELECT boot.occupied_s - (
+                           SELECT total(coalesce(ended_at, boot.ended_at) - began_at)
+                           FROM request WHERE request.boot = boot.id) AS occupied_s,
                        (SELECT total(ended_at - started_at) FROM observation
                         WHERE observation.boot = boot.id) AS driven_s,
                        (SELECT total(n + censored) FROM trial_rates

@@ -34,6 +34,12 @@ def terms(db: Database) -> None:
     _execute(db, "004_terms.sql")
 
 
+@MIGRATIONS()
+def requests(db: Database) -> None:
+    """What is asked of runs while they go on, and the rules that end reproductions."""
+    _execute(db, "007_requests.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     database.execute("BEGIN IMMEDIATE")

@@ -8,6 +8,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
+from campaign.ledger.live import LiveReads
 from campaign.ledger.owner import Owner, is_alive
 from campaign.ledger.restarts import RestartReads
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -16,7 +17,7 @@ from hypotheses.observation import Counts
 _NAMED_AT_MOST = 5
 
 
-class Ledger(CostReads, EvidenceReads, RestartReads):
+class Ledger(CostReads, EvidenceReads, RestartReads, LiveReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
@@ -94,6 +95,14 @@ class Ledger(CostReads, EvidenceReads, RestartReads):
             "SELECT DISTINCT owner_pid, owner_start, owner_boot FROM run WHERE status = 'running'"
         )
         return tuple(Owner(*row) for row in rows)
+
+    def running(self) -> tuple[records.Run, ...]:
+        """The runs under way, the newest first."""
+        rows = self._records(
+            records.Run,
+            "SELECT * FROM run WHERE status = 'running' ORDER BY started_at DESC, rowid DESC",
+        )
+        return tuple(run for run in rows if _as_seen(run).status == "running")
 
     def terms(self, run: str) -> records.RunTerms:
         """What was fixed about a run before it began."""

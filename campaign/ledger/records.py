@@ -162,6 +162,23 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Request:
+    """What somebody asks of the runs of a `batch` while they go on: `kind` is pause or abort.
+
+    A pause begins when the boot under way (`boot`) has been measured, and ends when it is called
+    off; one that is called off before has no `began_at`.
+    """
+
+    id: str
+    batch: str
+    kind: str
+    asked_at: float
+    boot: str | None = None
+    began_at: float | None = None
+    ended_at: float | None = None
+
+
+@dataclass(frozen=True)
 class Edit:
     """A file edit of a boot: the hashes before and after, and the change as a readable diff."""
 
@@ -213,6 +230,18 @@ class Observation:
     invalid: str | None = None
     tail: str = ""
     artifact: str = ""
+
+
+@dataclass(frozen=True)
+class ObservationRule:
+    """When an observation ends, as it was fixed before; none where its trials are not planned.
+
+    `at_most` is the number of trials that it never exceeds.
+    """
+
+    observation: str
+    rule: str
+    at_most: int
 
 
 @dataclass(frozen=True)

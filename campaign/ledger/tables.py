@@ -13,9 +13,11 @@ Record = (
     | records.Removal
     | records.Cycle
     | records.Step
+    | records.Request
     | records.Edit
     | records.ServiceState
     | records.Observation
+    | records.ObservationRule
     | records.Trial
     | records.Comparison
     | records.ComparisonKey
@@ -52,9 +54,11 @@ TABLES: Mapping[type[Record], Table] = {
     records.Removal: _table("removal", "boot hypothesis"),
     records.Cycle: _table("cycle", "id boot run outcome"),
     records.Step: _table("step", "id run boot kind status"),
+    records.Request: _table("request", "id batch kind boot"),
     records.Edit: _table("edit", "id boot run before_sha256 after_sha256"),
     records.ServiceState: _table("service_state", "id boot moment effect"),
     records.Observation: _table("observation", "id run boot cycle step"),
+    records.ObservationRule: _table("observation_rule", "observation"),
     records.Trial: _table("trial", "observation result"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),

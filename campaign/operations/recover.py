@@ -126,7 +126,9 @@ def _close(books: Books, restored: Restored, started: float) -> tuple[str, ...]:
     now = time.time()
     if left and (restored.paths or restored.cycles):
         newest = left[0]
-        books.way_back(newest.batch, newest.id, boots[newest.id], restored, started, now)
+        with books.recorder.transaction():
+            boot = books.way_back(newest.batch, boots[newest.id], started)
+            books.charge_way_back(boot, newest.id, restored, started, now)
     state = "dirty" if restored.dirty else "clean"
     for run in left:
         books.close_run(run.id, run.status, state, now, run.error or "")
