@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from campaign.cli import options
-from campaign.cli.status import GLYPHS
-from campaign.cli.text import columns, shown, spent, when
+from campaign.cli.text import GLYPHS, columns, shown, spent, when
 from campaign.operations import hypotheses as operations
 from campaign.operations.hypotheses import Listed, Shown
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -45,6 +44,52 @@ def add(
     click.echo(f"added {slug}")
 
 
+@hypothesis.command()
+@click.argument("slug")
+@click.option("--claim", help="What is the cause, so that it could be wrong.")
+@click.option("--mechanism", help="Why that would give the symptom.")
+@click.option("--prior", type=float, help="Your weight for it before evidence, 0 to 1.")
+@click.option("--no-prior", is_flag=True, help="Take your weight for it away.")
+@click.option("--if-true", help="What would be seen if it is true.")
+@click.option("--if-false", help="What would be seen if it is not.")
+@click.option("--assumption", "assumptions", multiple=True, help="All of them; may be repeated.")
+@click.option("--link", "links", multiple=True, help="All of them; may be repeated.")
+@click.pass_context
+def edit(
+    context: click.Context,
+    slug: str,
+    claim: str | None,
+    mechanism: str | None,
+    prior: float | None,
+    no_prior: bool,
+    if_true: str | None,
+    if_false: str | None,
+    assumptions: tuple[str, ...],
+    links: tuple[str, ...],
+) -> None:
+    """Change what is given of the hypothesis SLUG; its history keeps what it was.
+
+    An empty text takes a text away; `--assumption ''` and `--link ''` all of them.
+    """
+    if prior is not None and no_prior:
+        raise click.UsageError("--prior and --no-prior exclude each other")
+    workspace = options.workspace(context)
+    old = operations.shown(workspace, slug).listed.hypothesis
+    new = Hypothesis(
+        slug=slug,
+        claim=old.claim if claim is None else claim,
+        mechanism=old.mechanism if mechanism is None else mechanism,
+        prior=None if no_prior else old.prior if prior is None else prior,
+        predicts_if_true=old.predicts_if_true if if_true is None else if_true,
+        predicts_if_false=old.predicts_if_false if if_false is None else if_false,
+        assumptions=tuple(filter(None, assumptions)) if assumptions else old.assumptions,
+        links=tuple(filter(None, links)) if links else old.links,
+        standing=old.standing,
+    )
+    operations.change(workspace, new)
+    click.echo(f"nothing to change in {slug}" if new == old else f"changed {slug}")
+
+
 @hypothesis.command("list", short_help="List the hypotheses.")
 @options.as_json
 @click.pass_context
@@ -76,7 +121,12 @@ def show(context: click.Context, slug: str, as_json: bool) -> None:
     if as_json:
         options.print_json(found)
     else:
-        click.echo(shown("\n".join(_shown(found))))
+        click.echo(shown(as_text(found)))
+
+
+def as_text(found: Shown) -> str:
+    """A hypothesis whole, as a person reads it."""
+    return "\n".join(_shown(found))
 
 
 def _shown(found: Shown) -> Iterator[str]:

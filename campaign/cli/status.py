@@ -6,19 +6,10 @@ from pathlib import Path
 import click
 
 from campaign.cli import options
-from campaign.cli.text import columns, count, money, seconds, shown, spent, when
+from campaign.cli.text import GLYPHS, columns, count, money, seconds, shown, spent, when
 from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
 from campaign.operations.status import Status
-
-GLYPHS = {
-    "open": "○",
-    "leading": "◐",
-    "supported": "▲",
-    "refuted": "✗",
-    "confirmed": "●",
-    "abandoned": "–",
-}
 
 
 @click.command()

@@ -8,6 +8,16 @@ from typing import Protocol
 
 import click
 
+GLYPHS = {
+    "open": "○",
+    "leading": "◐",
+    "supported": "▲",
+    "refuted": "✗",
+    "confirmed": "●",
+    "abandoned": "–",
+}
+"""What stands before a hypothesis, by its standing."""
+
 
 def tell(text: str, *, newline: bool = True) -> None:
     """Text on standard error; lost, and nothing more, where nobody is there to read it."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
+from campaign.ledger.arms import ArmReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
 from campaign.ledger.live import LiveReads
@@ -17,7 +18,7 @@ from hypotheses.observation import Counts
 _NAMED_AT_MOST = 5
 
 
-class Ledger(CostReads, EvidenceReads, RestartReads, LiveReads):
+class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """

@@ -58,6 +58,16 @@ def add(workspace: Workspace, hypothesis: Hypothesis) -> None:
         recorder.add_hypothesis(hypothesis)
 
 
+def change(workspace: Workspace, hypothesis: Hypothesis) -> None:
+    """Replaces all but the standing of the hypothesis with that slug. Errors: CampaignError."""
+    if not hypothesis.claim.strip():
+        raise CampaignError(Exit.USAGE, "a hypothesis needs a claim", "give one with --claim")
+    _check_prior(hypothesis)
+    _check_known(hypothesis.slug, _slugs(workspace))
+    with Recorder.open(workspace.ledger, create=False) as recorder:
+        recorder.change_hypothesis(hypothesis)
+
+
 def set_standing(workspace: Workspace, slug: str, standing: Standing, reason: str) -> None:
     """Overrules the standing of a hypothesis, with a reason that is kept and shown.
 

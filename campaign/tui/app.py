@@ -34,7 +34,8 @@ class CampaignApp(App[int]):
     """The terminal UI over the workspace that `folder` lies in; it returns the exit code.
 
     `overview` is what the ledger said last, None before the first answer; `problem` is one line
-    where the ledger could not be read, and empty otherwise.
+    where the ledger could not be read, and empty otherwise. `opened_run` is the id of the run that
+    history is to show; `command` is that of what was done last.
     """
 
     TITLE = "campaign"
@@ -51,6 +52,7 @@ class CampaignApp(App[int]):
         Binding("3", "switch_mode('history')", "History"),
         Binding("question_mark", "explain", "Help", key_display="?"),
         Binding("ctrl+p", "command_palette", "Actions", priority=True),
+        Binding("y", "copy_command", "Copy the last command", show=False),
         Binding("ctrl+t", "toggle_theme", "Dark or light", show=False),
         Binding("q", "quit", "Quit"),
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
@@ -63,6 +65,7 @@ class CampaignApp(App[int]):
 
     overview: reactive[Status | None] = reactive(None)
     problem: reactive[str] = reactive("")
+    opened_run: reactive[str] = reactive("")
 
     def __init__(self, folder: Path) -> None:
         plain = "NO_COLOR" in os.environ
@@ -70,6 +73,7 @@ class CampaignApp(App[int]):
         self.folder = folder
         self.workspace: Workspace | None = None
         self.runner = Runner()
+        self.command = ""
         self._follower: Follower | None = None
         self._status: Reading[Status] = Reading(self, self._show, self._cannot_read)
         for theme in (DARK, LIGHT, PLAIN):
@@ -121,6 +125,22 @@ class CampaignApp(App[int]):
     def tell(self, why: str) -> None:
         """Shows one line about something that went wrong."""
         self.notify(why, title="", severity="error", markup=False)
+
+    def did(self, command: str) -> None:
+        """Shows the command of what was just done; `copy_command` copies it."""
+        self.command = command
+        self.notify(command, title="", markup=False)
+
+    def action_copy_command(self) -> None:
+        """Copies the command of what was done last."""
+        if self.command:
+            self.copy_to_clipboard(self.command)
+            self.notify(f"copied: {self.command}", markup=False)
+
+    def show_run(self, run: str) -> None:
+        """Opens the run of that id on the history screen."""
+        self.opened_run = run
+        self.switch_mode("history")
 
     def start_run(self, arguments: Sequence[str]) -> None:
         """Starts `campaign ARGUMENTS` (a run) as a child process, and goes to the live screen."""

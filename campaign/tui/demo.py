@@ -19,5 +19,4 @@ def open_demo(app: "CampaignApp") -> None:
         folder = app.folder / FOLDER
         return Workspace(folder) if demo.is_demo(folder) else demo.write(folder, fresh=False)
 
-    made: Reading[Workspace] = Reading(app, app.open_workspace, app.tell)
-    made.ask(make)
+    Reading(app, app.open_workspace, app.tell).ask(make)

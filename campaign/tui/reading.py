@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from textual.dom import DOMNode
 
 from campaign.errors import CampaignError
+from campaign.tui.the_app import app_of
 
 T = TypeVar("T")
 
@@ -14,21 +15,22 @@ class Reading(Generic[T]):
     """Answers questions of `owner` off the screen's thread.
 
     `ask(read)` calls `read` in a thread, then `show` with what it returned on the screen's own;
-    where it raises, `failed` with one line for a person. A question that is asked while another is
-    being answered waits, and only the newest of those is answered: a stream of changes cannot pile
-    up reads. `delay` seconds pass before each answer is begun.
+    where it raises, `failed` with one line for a person, which is shown where none is given. A
+    question that is asked while another is being answered waits, and only the newest of those is
+    answered: a stream of changes cannot pile up reads. `delay` seconds pass before each answer
+    is begun.
     """
 
     def __init__(
         self,
         owner: DOMNode,
         show: Callable[[T], None],
-        failed: Callable[[str], None],
+        failed: Callable[[str], None] | None = None,
         delay: float = 0.0,
     ) -> None:
         self._owner = owner
         self._show = show
-        self._failed = failed
+        self._failed = failed or (lambda why: app_of(owner).tell(why))
         self._delay = delay
         self._busy = False
         self._waiting: Callable[[], T] | None = None

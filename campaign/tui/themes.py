@@ -17,6 +17,7 @@ DARK = Theme(
     boost="#20232e",
     dark=True,
     variables={
+        "quiet": "#8a90a6",
         "border": "#7aa2f7",
         "border-blurred": "#3b4052",
         "block-cursor-background": "#2c3a5f",
@@ -43,6 +44,7 @@ LIGHT = Theme(
     boost="#ebedf2",
     dark=False,
     variables={
+        "quiet": "#666c7d",
         "border": "#2355b5",
         "border-blurred": "#b9bfcc",
         "block-cursor-background": "#cfdcf7",

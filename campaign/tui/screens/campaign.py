@@ -1,20 +1,218 @@
 """The campaign screen: what is believed, why, and what it cost."""
 
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
 
+from campaign.operations import advise as advising
+from campaign.operations import evidence as weighing
+from campaign.operations import hypotheses as operations
+from campaign.operations import runs as running
+from campaign.operations.advise import Advice
+from campaign.operations.hypotheses import Shown
+from campaign.operations.runs import Listed
+from campaign.operations.status import Status
+from campaign.tui.demo import open_demo
+from campaign.tui.dialogs.details import DetailsDialog
+from campaign.tui.dialogs.hypothesis import HypothesisDialog
+from campaign.tui.dialogs.note import NoteDialog
+from campaign.tui.dialogs.standing import StandingDialog
+from campaign.tui.reading import Reading
 from campaign.tui.screens.mode import ModeScreen
-from campaign.tui.widgets.empty import Empty
+from campaign.tui.the_app import app_of
+from campaign.tui.widgets.evidence import EvidencePane
+from campaign.tui.widgets.hypotheses import HypothesesPane
+from campaign.tui.widgets.runs import MOST, RunsPane
+from campaign.tui.widgets.table import Table
+from campaign.tui.widgets.welcome import Welcome
+from campaign.workspace import Workspace
 
-WELCOME = """\
-No hypotheses and no runs yet.
-"""
+_PAUSE_S = 0.5
+
+_Dialog = Callable[[Shown], ModalScreen[None]]
+
+_OF_ONE = frozenset({"edit", "note", "standing", "details"})
+"""Actions on the hypothesis under the cursor."""
+
+_OF_SOME = frozenset({"filter", "sort", *_OF_ONE})
+"""Actions that need hypotheses."""
 
 
 class CampaignScreen(ModeScreen):
     """Hypotheses, the evidence for the focused one, and its runs."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "new", "New", tooltip="Write down a new hypothesis"),
+        Binding("e", "edit", "Edit", tooltip="Edit the hypothesis"),
+        Binding("a", "note", "Note", tooltip="Add a note to the hypothesis"),
+        Binding("t", "standing", "Standing", tooltip="Set the standing, with a reason"),
+        Binding("h", "details", "Details", tooltip="All of the hypothesis, with its history"),
+        Binding("slash", "filter", "Filter", key_display="/", tooltip="Filter the hypotheses"),
+        Binding("s", "sort", "Sort", tooltip="Sort the hypotheses otherwise"),
+        Binding("d", "demo", "Demo", show=False, tooltip="Make and open the demo"),
+        Binding("f5", "again", "Weigh again", show=False, tooltip="Read and weigh all again"),
+        Binding("escape", "back", "Back", show=False, tooltip="Back to the hypotheses"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hypotheses, self.evidence, self.runs = HypothesesPane(), EvidencePane(), RunsPane()
+        self.welcome = Welcome()
+        self._weighed: object = None
+        self._evidence = Reading(self, self.evidence.show)
+        self._runs = Reading(self, self._show_runs)
+        self._details: Reading[tuple[_Dialog, Shown]] = Reading(self, self._open)
+        self._advice: Reading[Advice] = Reading(
+            self, self.evidence.show_advice, self.evidence.show_advice, _PAUSE_S
+        )
+
     def compose_body(self) -> ComposeResult:
-        yield Empty(WELCOME)
+        yield self.welcome
+        with Horizontal(id="panes"):
+            with Vertical(id="left"):
+                yield self.hypotheses
+                yield self.runs
+            yield self.evidence
+
+    def on_mount(self) -> None:
+        self.query_one("#panes").display = False
+        self.welcome.focus()
+        self.watch(self.app, "overview", self._show)
+        self.watch(self.app, "theme", self._restyle, init=False)
 
     def read(self) -> None:
-        """There is nothing of its own to read yet."""
+        """Reads what is shown of the hypothesis under the cursor."""
+        workspace, slug = app_of(self).workspace, self.hypotheses.slug
+        if workspace is not None and self.hypotheses.table.focused_key is not None:
+            self._evidence.ask(lambda: weighing.evidence(workspace, slug))
+            self._runs.ask(lambda: _runs_of(workspace, slug))
+
+    def _show(self, status: Status | None) -> None:
+        if status is None:
+            return
+        self._show_panes(bool(status.hypotheses or status.runs))
+        currency = status.campaign.currency if status.campaign else ""
+        self.hypotheses.show(status.hypotheses, currency)
+        self._weigh(status)
+
+    def _show_panes(self, any_there: bool) -> None:
+        panes = self.query_one("#panes")
+        if panes.display == any_there and self.welcome.display != any_there:
+            return
+        panes.display, self.welcome.display = any_there, not any_there
+        (self.hypotheses.table if any_there else self.welcome).focus()
+        self.refresh_bindings()
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        workspace = app_of(self).workspace
+        if workspace is not None:
+            self.welcome.show(str(workspace.root))
+
+    def _weigh(self, status: Status) -> None:
+        """Asks for the advice where what it rests on has changed: it takes a while."""
+        workspace = app_of(self).workspace
+        rests_on = (workspace, *((one.hypothesis, one.standing, one.runs, one.fail, one.n)
+                                 for one in status.hypotheses))  # fmt: skip
+        if workspace is not None and rests_on != self._weighed and len(rests_on) > 1:
+            self._weighed = rests_on
+            self._advice.ask(lambda: advising.advise(workspace))
+
+    def _restyle(self) -> None:
+        self._show(app_of(self).overview)
+        self.evidence.restyle()
+        self.read()
+
+    def _show_runs(self, runs: tuple[Listed, ...]) -> None:
+        self.runs.show(self.hypotheses.table.focused_key or "", runs)
+
+    @on(HypothesesPane.Focused)
+    def _other_hypothesis(self) -> None:
+        self.read()
+        self.refresh_bindings()
+
+    @on(Table.RowSelected, "#hypotheses-table")
+    def _to_evidence(self) -> None:
+        self.evidence.scroll.focus()
+
+    @on(Table.RowSelected, "#runs-table")
+    def _open_run(self) -> None:
+        if self.runs.run is not None:
+            app_of(self).show_run(self.runs.run)
+
+    def on_descendant_focus(self, _event: events.DescendantFocus) -> None:
+        """Where there is room for one side only, it is the one with the focus."""
+        self.set_class(self.evidence.has_focus_within, "-detail")
+
+    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
+        """What needs a hypothesis is there once there is one."""
+        if action in _OF_ONE:
+            return self.hypotheses.slug is not None
+        return self.hypotheses.display if action in _OF_SOME else True
+
+    def action_back(self) -> None:
+        """Closes the filter; back to the hypotheses."""
+        if self.hypotheses.filter.has_focus or not self.evidence.has_focus_within:
+            self.hypotheses.close_filter()
+        else:
+            self.hypotheses.table.focus()
+
+    def action_filter(self) -> None:
+        """Opens the filter."""
+        self.hypotheses.open_filter()
+
+    def action_sort(self) -> None:
+        """Sorts by the next of the orders."""
+        self.hypotheses.next_order()
+
+    def action_again(self) -> None:
+        """Reads all again, and weighs all restarts again."""
+        self._weighed = None
+        app_of(self).on_ledger_changed()
+
+    def action_demo(self) -> None:
+        """Makes the demo beside where the app was started, and opens it."""
+        open_demo(app_of(self))
+
+    def action_new(self) -> None:
+        """Asks for a new hypothesis."""
+        self.app.push_screen(HypothesisDialog())
+
+    def action_edit(self) -> None:
+        """Asks what to change in the hypothesis."""
+        self._ask(lambda shown: HypothesisDialog(shown.listed.hypothesis))
+
+    def action_details(self) -> None:
+        """Shows all of the hypothesis."""
+        self._ask(DetailsDialog)
+
+    def action_note(self) -> None:
+        """Asks for a note."""
+        if self.hypotheses.slug is not None:
+            self.app.push_screen(NoteDialog(self.hypotheses.slug))
+
+    def action_standing(self) -> None:
+        """Asks for a standing and its reason."""
+        self._ask(lambda shown: StandingDialog(shown.listed.hypothesis))
+
+    def _ask(self, dialog: _Dialog) -> None:
+        """Opens a dialog made from all that is known of the hypothesis."""
+        workspace, slug = app_of(self).workspace, self.hypotheses.slug
+        if workspace is not None and slug is not None:
+            self._details.ask(lambda: (dialog, operations.shown(workspace, slug)))
+
+    def _open(self, asked: tuple[_Dialog, Shown]) -> None:
+        dialog, shown = asked
+        self.app.push_screen(dialog(shown))
+
+
+def _runs_of(workspace: Workspace, slug: str | None) -> tuple[Listed, ...]:
+    """The newest runs of a hypothesis, or of those that speak to none."""
+    if slug is not None:
+        return running.listed(workspace, MOST, hypothesis=slug)
+    return tuple(one for one in running.listed(workspace, MOST) if not one.hypotheses)

@@ -1,0 +1,53 @@
+"""evidence: what speaks for a hypothesis and against it, at a glance."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from campaign.errors import CampaignError, Exit
+from campaign.ledger.arms import ArmRate
+from campaign.ledger.evidence import Judged
+from campaign.ledger.reads import Ledger
+from campaign.workspace import Workspace
+from hypotheses.hypothesis import Hypothesis
+from hypotheses.observation import Counts, like_the_newest, pooled
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The trials of each arm beside the baseline, and the latest verdict of each playbook.
+
+    `hypothesis` is None for the runs that speak to none; `judged` has the newest first.
+    `overruled`: its standing is an operator's, so that no rule moves it.
+    """
+
+    hypothesis: Hypothesis | None
+    baseline: Counts
+    rates: tuple[ArmRate, ...]
+    judged: tuple[Judged, ...] = ()
+    overruled: bool = False
+
+
+def evidence(workspace: Workspace, slug: str | None) -> Evidence:
+    """The evidence on a hypothesis, or of the runs that speak to none (`slug` None).
+
+    Errors: CampaignError (USAGE where there is no such hypothesis).
+    """
+    with Ledger.open(workspace.ledger) as ledger:
+        baseline = pooled(like_the_newest(ledger.observations_of(kind="baseline")))
+        rates = ledger.arm_rates(slug)
+        if slug is None:
+            return Evidence(None, baseline, rates)
+        found = next((one for one in ledger.hypotheses() if one.slug == slug), None)
+        if found is None:
+            raise CampaignError(Exit.USAGE, f"there is no hypothesis {slug!r}")
+        judged = tuple(_newest(ledger.evidence(slug)))
+        return Evidence(found, baseline, rates, judged, ledger.is_overruled(slug))
+
+
+def _newest(judged: Iterable[Judged]) -> list[Judged]:
+    """The last of each playbook, the newest first; `judged` has the earliest run first."""
+    last: dict[str, Judged] = {}
+    for one in judged:
+        last.pop(one.playbook, None)
+        last[one.playbook] = one
+    return list(reversed(last.values()))

@@ -1,0 +1,120 @@
+"""A dialog that does one thing: its fields, the command that does the same, and what went wrong."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Button, Footer, Input, Select, Static, TextArea
+
+from campaign.cli.text import shown
+from campaign.tui.reading import Reading
+from campaign.tui.runner import command_text
+from campaign.tui.the_app import app_of
+from campaign.workspace import Workspace
+
+
+class ActionDialog(ModalScreen[None]):
+    """Shows its fields with the command below, kept up to date; nothing typed is ever lost.
+
+    Doing it closes the dialog; where that fails it stays, with one line that says why.
+    """
+
+    heading = ""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "act", "Save", priority=True),
+        Binding("ctrl+y", "copy_command", "Copy the command", priority=True),
+        Binding("escape", "cancel", "Cancel"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._command = Static("", markup=False, classes="command")
+        self._wrong = Static("", markup=False, classes="wrong")
+        self._done: Reading[str] = Reading(self, self._succeeded, self._failed)
+
+    @abstractmethod
+    def compose_fields(self) -> ComposeResult:
+        """The fields, in order."""
+
+    @abstractmethod
+    def arguments(self) -> Sequence[str]:
+        """What would follow `campaign` on the command line."""
+
+    @abstractmethod
+    def act(self, workspace: Workspace) -> None:
+        """Does it. Called in a thread: it must not touch widgets. Errors: CampaignError."""
+
+    @abstractmethod
+    def collect(self) -> None:
+        """Takes from the fields what `act` needs. Errors: ValueError with what is wrong."""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as box:
+            box.border_title = Text(shown(self.heading))
+            with VerticalScroll(classes="fields", can_focus=False):
+                yield from self.compose_fields()
+            yield self._command
+            yield self._wrong
+            with Horizontal(classes="buttons"):
+                yield Button("Cancel", id="cancel", compact=True)
+                yield Button("Save", id="act", variant="primary", compact=True)
+        yield Footer(show_command_palette=False)
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    @on(Select.Changed)
+    def _changed(self) -> None:
+        self._wrong.update("")
+        try:
+            self.collect()
+        except ValueError:
+            return
+        self._command.update(Text(shown(command_text(self.arguments()))))
+
+    @on(Button.Pressed, "#act")
+    @on(Input.Submitted)
+    def action_act(self) -> None:
+        """Does it."""
+        workspace = app_of(self).workspace
+        if workspace is None:
+            return
+        try:
+            self.collect()
+        except ValueError as error:
+            self._failed(str(error))
+            return
+        command = command_text(self.arguments())
+        self._done.ask(lambda: self._act(workspace, command))
+
+    def _act(self, workspace: Workspace, command: str) -> str:
+        self.act(workspace)
+        return command
+
+    def _succeeded(self, command: str) -> None:
+        app_of(self).did(command)
+        self.dismiss()
+
+    def _failed(self, why: str) -> None:
+        self._wrong.update(Text(shown(why)))
+
+    @on(Button.Pressed, "#cancel")
+    def action_cancel(self) -> None:
+        """Closes the dialog; nothing is done."""
+        self.dismiss()
+
+    def action_copy_command(self) -> None:
+        """Copies the command."""
+        try:
+            self.collect()
+        except ValueError as error:
+            self._failed(str(error))
+            return
+        self.app.copy_to_clipboard(command_text(self.arguments()))
+        self.notify("copied")

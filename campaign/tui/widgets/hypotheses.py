@@ -1,0 +1,187 @@
+"""The table of hypotheses: standing, counts, rate and cost, sorted and filtered."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+from textual import on
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.widgets import Input
+
+from campaign.cli.text import GLYPHS, money, seconds
+from campaign.ledger.costs import HypothesisCosts
+from campaign.tui.colours import STANDINGS
+from campaign.tui.figures import axis, bar, cut, rate_short, top_of
+from campaign.tui.widgets.pane import Pane
+from campaign.tui.widgets.table import Cell, Column, Row, Table
+from hypotheses.observation import Counts
+
+NONE = "(none)"
+"""The row of the runs that speak to no hypothesis, as the ledger's view names it."""
+
+_BAR_FROM = 84
+_BAR = 24
+_SLUG = 28
+
+
+class Order(StrEnum):
+    """What the hypotheses are sorted by."""
+
+    ADDED = "as added"
+    STANDING = "by standing"
+    RATE = "by failure rate"
+    COST = "by cost"
+    NAME = "by name"
+
+
+class HypothesesPane(Pane):
+    """The hypotheses of the campaign; says which one the cursor is on."""
+
+    HELP = """
+Hypotheses: what may be the cause. Each row says where a hypothesis stands (glyph and word), how
+many trials of its runs failed, the rate with its 95% interval, and what its runs cost. The row
+(none) has the runs that speak to no hypothesis, such as baselines. Counts are those of completed,
+valid runs; (0-9) is an interval in percent.
+"""
+
+    class Focused(Message):
+        """The cursor is on another hypothesis; `slug` None: on the runs that speak to none."""
+
+        def __init__(self, slug: str | None) -> None:
+            super().__init__()
+            self.slug = slug
+
+    def __init__(self) -> None:
+        self.table = Table(id="hypotheses-table")
+        self.filter = Input(placeholder="filter: part of a name or a standing", id="filter")
+        super().__init__("Hypotheses", self.table, id="hypotheses")
+        self._rows: Sequence[HypothesisCosts] = ()
+        self._currency = ""
+        self._order = Order.ADDED
+
+    def compose(self) -> ComposeResult:
+        yield self.filter
+        yield from super().compose()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.filter.display = False
+
+    @property
+    def slug(self) -> str | None:
+        """The hypothesis under the cursor; None on the row of runs that speak to none."""
+        key = self.table.focused_key
+        return None if key == NONE else key
+
+    def show(self, rows: Sequence[HypothesisCosts], currency: str) -> None:
+        """Shows the hypotheses, in the order and with the filter that are set."""
+        self._rows, self._currency = rows, currency
+        self._fill()
+
+    def on_resize(self) -> None:
+        self._fill()
+
+    def next_order(self) -> None:
+        """Sorts by the next of the orders."""
+        orders = list(Order)
+        self._order = orders[(orders.index(self._order) + 1) % len(orders)]
+        self._fill()
+
+    def open_filter(self) -> None:
+        self.filter.display = True
+        self.filter.focus()
+
+    def close_filter(self) -> None:
+        """Shows all again; the focus goes back to the table."""
+        self.filter.value = ""
+        self.filter.display = False
+        self.table.focus()
+
+    @on(Input.Changed, "#filter")
+    def _filtered(self) -> None:
+        self._fill()
+
+    @on(Input.Submitted, "#filter")
+    def _to_table(self) -> None:
+        self.table.focus()
+
+    @on(Table.RowHighlighted)
+    def _moved(self) -> None:
+        self.post_message(self.Focused(self.slug))
+
+    def _fill(self) -> None:
+        before = self.table.focused_key
+        found = self._sorted([one for one in self._rows if self._passes(one)])
+        wide = self.size.width >= _BAR_FROM
+        top = top_of([_counts(one) for one in found])
+        self.table.fill(
+            _columns(wide, top), [_row(one, self._currency, wide, top) for one in found]
+        )
+        self.entitle(self._title(len([one for one in found if one.standing])))
+        self.say("" if found or not self._rows else "Nothing fits the filter.  Esc shows all again")
+        if self.table.focused_key != before:
+            self._moved()
+
+    def _passes(self, one: HypothesisCosts) -> bool:
+        wanted = self.filter.value.strip().lower()
+        return wanted in one.hypothesis.lower() or wanted in (one.standing or "")
+
+    def _sorted(self, rows: Sequence[HypothesisCosts]) -> list[HypothesisCosts]:
+        """In the order that is set; the runs that speak to none come last."""
+        listed = [one for one in rows if one.standing]
+        if self._order in _KEYS:
+            listed.sort(key=_KEYS[self._order])
+        return listed + [one for one in rows if not one.standing]
+
+    def _title(self, found: int) -> str:
+        total = sum(1 for one in self._rows if one.standing)
+        counts = f"{found} of {total}" if self.filter.value.strip() else str(total)
+        order = "" if self._order is Order.ADDED else f", {self._order}"
+        return f"Hypotheses ({counts}){order}"
+
+
+_RANK = ("confirmed", "supported", "leading", "open", "refuted", "abandoned")
+
+_KEYS: dict[Order, Callable[[HypothesisCosts], tuple[float, float] | str]] = {
+    Order.STANDING: lambda one: (_RANK.index(one.standing or "open"), 0),
+    Order.RATE: lambda one: (-one.fail / one.n if one.n else 1, 0),
+    Order.COST: lambda one: (-one.money, -one.downtime_s),
+    Order.NAME: lambda one: one.hypothesis,
+}
+
+
+def _counts(one: HypothesisCosts) -> Counts:
+    return Counts(one.fail, one.n - one.fail)
+
+
+def _columns(wide: bool, top: float) -> list[Column]:
+    columns = [
+        Column(""),
+        Column("hypothesis"),
+        Column("standing"),
+        Column("fail/n", right=True),
+        Column("rate 95%", right=True),
+        Column("cost", right=True),
+    ]
+    return [*columns, Column(axis(_BAR, top))] if wide else columns
+
+
+def _row(one: HypothesisCosts, currency: str, wide: bool, top: float) -> Row:
+    standing, counts = one.standing or "", _counts(one)
+    tint = STANDINGS.get(standing, "")
+    cells = [
+        Cell(GLYPHS.get(standing, " "), tint),
+        Cell(cut(one.hypothesis, _SLUG)),
+        Cell(standing, tint),
+        Cell(str(counts) if counts.n else "-"),
+        Cell(rate_short(counts) or "-"),
+        Cell(_cost(one, currency)),
+    ]
+    return Row(one.hypothesis, tuple([*cells, Cell(bar(counts, _BAR, top))] if wide else cells))
+
+
+def _cost(one: HypothesisCosts, currency: str) -> str:
+    """Money where there are rates, the downtime otherwise; "-" where nothing was restarted."""
+    if not one.restarts:
+        return "-"
+    return money(one.money, currency) if currency else f"{seconds(one.downtime_s)} down"

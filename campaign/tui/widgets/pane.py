@@ -1,0 +1,41 @@
+"""A titled frame around what is shown in it, or around what would fill it."""
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from campaign.cli.text import shown
+from campaign.tui.widgets.empty import Empty
+
+
+class Pane(Vertical):
+    """A frame with a title; lit while the focus is inside. Never blank: see `say`."""
+
+    def __init__(self, title: str, content: Widget, *, id: str) -> None:
+        super().__init__(id=id, classes="pane")
+        self.content = content
+        self.empty = Empty("")
+        self.entitle(title)
+
+    def compose(self) -> ComposeResult:
+        yield self.content
+        yield self.empty
+
+    def on_mount(self) -> None:
+        self.empty.display = False
+
+    def entitle(self, title: str) -> None:
+        """Sets the title, as it stands."""
+        self.border_title = Text(shown(title))
+
+    def say(self, text: str) -> None:
+        """Shows `text` in place of the content, or the content where `text` is empty.
+
+        The focus stays in the pane.
+        """
+        focused = self.has_focus_within
+        self.empty.update(Text(shown(text)))
+        self.empty.display, self.content.display = bool(text), not text
+        if focused:
+            (self.empty if text else self.content).focus()
