@@ -7,6 +7,7 @@ from contextlib import suppress
 import click
 
 from campaign.cli import options, plans
+from campaign.cli.parent import follow_parent
 from campaign.cli.progress import Progress
 from campaign.cli.text import shown, tell
 from campaign.engine.run import Outcome
@@ -80,6 +81,7 @@ def run(
 
     The plan is shown first. Ctrl-C stops and puts back.
     """
+    follow_parent()
     workspace = options.workspace(context)
     request = Request(playbooks, options.parsed(variables), accepted)
     if dry_run:

@@ -105,6 +105,13 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
         )
         return tuple(run for run in rows if _as_seen(run).status == "running")
 
+    def batch_runs(self, batch: str) -> tuple[records.Run, ...]:
+        """The runs of a batch that have begun, in order."""
+        rows = self._records(
+            records.Run, "SELECT * FROM run WHERE batch = ? ORDER BY started_at, rowid", batch
+        )
+        return tuple(map(_as_seen, rows))
+
     def terms(self, run: str) -> records.RunTerms:
         """What was fixed about a run before it began."""
         rows = self._records(records.RunTerms, "SELECT * FROM run_terms WHERE run = ?", run)
