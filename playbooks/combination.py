@@ -102,7 +102,10 @@ def _driven(playbook: Playbook) -> Step:
 
 
 def _disagreement(one: Playbook, other: Playbook) -> str | None:
-    """What two playbooks would have otherwise: the trials, or a variable of a service."""
+    """Why not: one says so, or they would have otherwise the trials or a service's variable."""
+    for says, names in ((one, other), (other, one)):
+        if names.name in says.conflicts_with:
+            return f"{says.name} says that it conflicts with {names.name}"
     if (one.vars, _driven(one).action) != (other.vars, _driven(other).action):
         return "their trials differ"
     ours, theirs = dict(_variables(one)), dict(_variables(other))

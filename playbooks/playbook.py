@@ -183,7 +183,8 @@ class Playbook:
     """`hypotheses` are slugs; `arms` is empty for a playbook of one configuration.
 
     Its arms, or its one configuration, are brought up in `blocks` blocks by `schedule`; `seed`
-    draws a randomised order (None: not drawn yet).
+    draws a randomised order (None: not drawn yet). `conflicts_with` names playbooks that share no
+    restart with it.
 
     `text` is the YAML as read and `sha256` its hash: what was run can be looked up later.
     """
@@ -202,6 +203,7 @@ class Playbook:
     blocks: int = 1
     seed: int | None = None
     verdict: RateRule | MismatchRule | None = None
+    conflicts_with: tuple[str, ...] = ()
     text: str = ""
     sha256: str = ""
 

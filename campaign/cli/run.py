@@ -202,17 +202,21 @@ def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) ->
     A second call finds nothing to do.
     """
     done = recovering.recover(options.left_workspace(context), accepted)
-    if done.restored.dirty:
-        code = Exit.DIRTY
-    else:
-        code = Exit.REFUSED if done.unrecorded else Exit.COMPLETED
     if as_json:
-        options.print_json({"exit": int(code), **_recovered_data(done)})
+        options.print_json({"exit": int(done.exit), **_recovered_data(done)})
     else:
-        click.echo(shown("\n".join(_recovered(done))))
+        click.echo(shown(recovered_text(done)))
+    if not done.awaiting:
+        for one in done.unreached:
+            tell(shown(f"campaign: {one}"))
     if done.unrecorded:
         tell(f"campaign: the hosts were seen to, but the runs stay open: {done.unrecorded}")
-    return code
+    return done.exit
+
+
+def recovered_text(done: recovering.Recovered) -> str:
+    """What was put back and what is left to do, as a person reads it."""
+    return "\n".join(_recovered(done))
 
 
 def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
@@ -221,7 +225,10 @@ def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
         "restored": done.restored.paths,
         "restarted": [one.services for one in done.restored.cycles],
         "runs": done.runs,
-        "remaining": done.restored.remaining,
+        "remaining": done.remaining,
+        "unreached": {
+            one.host: {"error": str(one.error), "outstanding": one.paths} for one in done.unreached
+        },
         "note": done.note,
         "unrecorded": done.unrecorded,
     }
@@ -237,10 +244,13 @@ def _recovered(done: recovering.Recovered) -> list[str]:
     for lived in done.restored.cycles:
         lines.append(f"restarted {', '.join(lived.services)}")
     lines += [f"closed run {run}" for run in done.runs]
-    if done.restored.remaining:
+    did_something = len(lines) > bool(done.note)
+    if done.remaining:
         lines.append("DIRTY: what is left to do:")
-        lines += [f"  - {one}" for one in done.restored.remaining]
-    elif not (done.accepted or done.restored.paths or done.restored.cycles or done.runs):
+        lines += [f"  - {one}" for one in done.remaining]
+    elif done.unreached:
+        lines.append("All else was put back." if did_something else "Nothing to recover elsewhere.")
+    elif not did_something:
         lines.append("Nothing to recover.")
     elif done.accepted:
         lines.append("Everything else was put back.")

@@ -4,7 +4,7 @@ The host's journal is the truth: what it does not list was not changed, whatever
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
@@ -76,16 +76,16 @@ class _Way:
     groups: Groups = ()
 
 
-def put_back(hosts: Hosts, watch: Watch | None = None) -> Restored:
+def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] = ()) -> Restored:
     """Puts every host back and restarts what ran a change. Never raises for a host's failure:
 
     what could not be done is in `remaining`, as instructions. A second call finds nothing to do.
-    `watch` is told what is under way.
+    `watch` is told what is under way. Hosts that are known to be `absent` are left out.
     """
     watch = watch or Watch()
-    ways = [_restored(name, hosts, watch) for name in hosts.names()]
+    ways = [_restored(name, hosts, watch) for name in hosts.names() if name not in absent]
     cycles: list[Lived] = []
-    silent = any(not way.answered for way in ways)
+    silent = bool(absent) or any(not way.answered for way in ways)
     for linked in _linked([way for way in ways if way.answered]):
         _restart_due(linked, hosts, cycles, watch)
         if not any(way.remaining for way in linked) and (_is_whole(linked) or not silent):
@@ -198,7 +198,8 @@ def _may_come_back(error: CampaignError) -> bool:
 
 
 def _unanswered(name: str, error: Exception) -> str:
-    return f"host {name}: {error}; run 'campaign recover' when it answers"
+    what = str(error) if isinstance(error, CampaignError) else f"host {name}: {error}"
+    return f"{what}; run 'campaign recover' when it answers"
 
 
 def _restart(

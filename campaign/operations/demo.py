@@ -59,7 +59,7 @@ def _remove(workspace: Workspace) -> None:
     """Ends an earlier demo. Errors: CampaignError where it cannot be put back or is running."""
     from campaign.operations.recover import recover
 
-    if recover(workspace).restored.dirty:
+    if recover(workspace).remaining:
         raise CampaignError(
             Exit.DIRTY,
             f"the demo in {workspace.root} could not be put back",

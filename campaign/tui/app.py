@@ -13,9 +13,11 @@ from textual.screen import Screen
 
 from campaign.errors import CampaignError
 from campaign.operations import status as reading
+from campaign.operations.outstanding import outstanding
 from campaign.operations.status import Status
 from campaign.tui.dialogs.help import HelpDialog
 from campaign.tui.dialogs.quit import Choice, QuitDialog
+from campaign.tui.dialogs.recover import RecoverDialog
 from campaign.tui.follow import Follower, LedgerChanged
 from campaign.tui.reading import Reading
 from campaign.tui.runner import Runner
@@ -25,7 +27,9 @@ from campaign.tui.screens.live import LiveScreen
 from campaign.tui.screens.mode import ModeScreen
 from campaign.tui.screens.outside import OutsideScreen
 from campaign.tui.themes import DARK, LIGHT, PLAIN
+from campaign.tui.widgets.dirty_bar import DirtyBar
 from campaign.workspace import Workspace
+from playbooks.system import System
 
 _WORKSPACE_ONLY = frozenset({"switch_mode"})
 
@@ -33,9 +37,10 @@ _WORKSPACE_ONLY = frozenset({"switch_mode"})
 class CampaignApp(App[int]):
     """The terminal UI over the workspace that `folder` lies in; it returns the exit code.
 
-    `overview` is what the ledger said last, None before the first answer; `problem` is one line
-    where the ledger could not be read, and empty otherwise. `opened_run` is the id of the run that
-    history is to show; `command` is that of what was done last.
+    `overview` is what the ledger said last, None before the first answer; `system` is campaign.yaml
+    while that is valid; `problem` is one line where one of them could not be read, and empty
+    otherwise. `outstanding` is what the hosts have yet to put back after a run,
+    `opened_run` the id of the run that history is to show, `command` that of what was done last.
     """
 
     TITLE = "campaign"
@@ -47,11 +52,12 @@ class CampaignApp(App[int]):
         "outside": OutsideScreen,
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "switch_mode('campaign')", "Campaign"),
-        Binding("2", "switch_mode('live')", "Live run"),
-        Binding("3", "switch_mode('history')", "History"),
+        Binding("1", "switch_mode('campaign')", "Campaign", show=False),
+        Binding("2", "switch_mode('live')", "Live run", show=False),
+        Binding("3", "switch_mode('history')", "History", show=False),
         Binding("question_mark", "explain", "Help", key_display="?"),
         Binding("ctrl+p", "command_palette", "Actions", priority=True),
+        Binding("R", "recover", "Recover", key_display="R", tooltip="Put back what a run left"),
         Binding("y", "copy_command", "Copy the last command", show=False),
         Binding("ctrl+t", "toggle_theme", "Dark or light", show=False),
         Binding("q", "quit", "Quit"),
@@ -65,6 +71,8 @@ class CampaignApp(App[int]):
 
     overview: reactive[Status | None] = reactive(None)
     problem: reactive[str] = reactive("")
+    system: reactive[System | None] = reactive(None)
+    outstanding: reactive[tuple[str, ...]] = reactive(())
     opened_run: reactive[str] = reactive("")
 
     def __init__(self, folder: Path) -> None:
@@ -76,6 +84,10 @@ class CampaignApp(App[int]):
         self.command = ""
         self._follower: Follower | None = None
         self._status: Reading[Status] = Reading(self, self._show, self._cannot_read)
+        self._system: Reading[System] = Reading(self, self._know, self._cannot_read)
+        self._config_at = 0
+        self._left: Reading[tuple[str, ...]] = Reading(self, self._list_left, self._cannot_list)
+        self._offered: tuple[str, ...] = ()
         for theme in (DARK, LIGHT, PLAIN):
             self.register_theme(theme)
         self.theme = PLAIN.name if plain else os.environ.get("TEXTUAL_THEME", DARK.name)
@@ -91,7 +103,8 @@ class CampaignApp(App[int]):
         """Shows the campaign of `workspace`, and follows its ledger from now on."""
         if self._follower is not None:
             self._follower.stop()
-        self.workspace, self.overview, self.problem = workspace, None, ""
+        self.workspace, self._config_at = workspace, 0
+        self.overview, self.system, self.problem = None, None, ""
         self._follower = Follower(workspace.ledger, self._tell_of_change)
         self.run_worker(self._follower.run, thread=True, group="follow")
         self.switch_mode("campaign")
@@ -108,9 +121,23 @@ class CampaignApp(App[int]):
         """Reads the overview again; each mode's screen reads its own when it is looked at."""
         workspace = self.workspace
         if workspace is not None:
+            self._read_system(workspace)
             self._status.ask(lambda: reading.status(workspace))
         for screen in self._mode_screens():
             screen.ledger_changed()
+
+    def _read_system(self, workspace: Workspace) -> None:
+        """Reads campaign.yaml where it is not the one that is known."""
+        try:
+            changed_at = workspace.config.stat().st_mtime_ns
+        except OSError:
+            changed_at = 0
+        if changed_at != self._config_at:
+            self._config_at = changed_at
+            self._system.ask(workspace.load_system)
+
+    def _know(self, system: System) -> None:
+        self.system = system
 
     def _mode_screens(self) -> Iterable[ModeScreen]:
         bottoms = (stack[0] for stack in self._screen_stacks.values() if stack)
@@ -118,6 +145,32 @@ class CampaignApp(App[int]):
 
     def _show(self, status: Status) -> None:
         self.problem, self.overview = "", status
+        self.refresh_bindings()
+        self._look_after(status)
+
+    def _look_after(self, status: Status) -> None:
+        """Asks the hosts what is left of runs that are over; offers to recover, once for each."""
+        workspace, left = self.workspace, tuple(run.id for run in status.left)
+        if workspace is None or status.running or left == self._offered:
+            return
+        self._offered = left
+        self.outstanding = ()
+        if left:
+            self._left.ask(lambda: outstanding(workspace))
+
+    def _list_left(self, lines: tuple[str, ...]) -> None:
+        self.outstanding = lines
+        if len(self.screen_stack) == 1:
+            self.action_recover()
+
+    def _cannot_list(self, why: str) -> None:
+        self._list_left((why,))
+
+    def action_recover(self) -> None:
+        """Asks whether to put back what runs have left."""
+        bar = self.screen_stack[0].query(DirtyBar)
+        if bar and not isinstance(self.screen, RecoverDialog):
+            self.push_screen(RecoverDialog(bar.first().lines()))
 
     def _cannot_read(self, why: str) -> None:
         self.problem = why
@@ -191,7 +244,9 @@ class CampaignApp(App[int]):
             self.exit(128 + number)
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
-        """Modes are there once a workspace is open."""
+        """Modes are there once a workspace is open, recovering where something was left."""
+        if action == "recover":
+            return self.overview is not None and bool(self.overview.left)
         return not (action in _WORKSPACE_ONLY and self.workspace is None)
 
     def action_toggle_theme(self) -> None:

@@ -20,6 +20,9 @@ import zipfile
 
 MARK = b"campaign-agent "
 
+KEPT = 3
+"""As many versions of the agent stay on a host, those used last; and any that still runs."""
+
 
 def boot(digest: str, size: int, state_dir: str, replaces: int) -> None:
     """Starts the agent whose bundle has this SHA-256 and size; `state_dir` "": the usual place.
@@ -32,12 +35,13 @@ def boot(digest: str, size: int, state_dir: str, replaces: int) -> None:
         return _say("python " + ".".join(str(part) for part in sys.version_info[:3]))
     state_dir = state_dir or _usual_state_dir()
     folder = os.path.join(state_dir, "agent", digest)
-    if not (_is_ours(folder) and _loads(folder)):
+    if not (_is_ours(folder) and _in_use(folder) and _loads(folder)):
         _say("send")
         bundle = sys.stdin.buffer.read(size)
         if hashlib.sha256(bundle).hexdigest() != digest:
             sys.exit("the agent's code arrived damaged")
-        if not (_keep(bundle, folder) and _loads(folder)) and not _loads(_hold(bundle)):
+        kept = _keep(bundle, folder) and _in_use(folder)
+        if not (kept and _loads(folder)) and not _loads(_hold(bundle)):
             sys.exit("the agent's code does not load")
     from playbooks.agent.main import main
 
@@ -73,6 +77,16 @@ def _is_private(folder: str) -> bool:
     return own and not found.st_mode & 0o022
 
 
+def _in_use(folder: str) -> bool:
+    """Marks this version as running, for as long as this process lives, and as used now."""
+    try:
+        fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_SH)
+        os.utime(folder)
+    except OSError:  # it was removed this moment, or the disk takes no change
+        return os.path.isdir(folder)
+    return True
+
+
 def _loads(place: str) -> bool:
     """Whether the agent's code can be imported from this folder or archive; now it is."""
     sys.path.append(place)
@@ -93,6 +107,7 @@ def _keep(bundle: bytes, folder: str) -> bool:
         _make_private(os.path.dirname(above))
         _make_private(above)
         draft = tempfile.mkdtemp(dir=above)
+        _in_use(draft)
     except OSError:
         return False
     with contextlib.suppress(OSError):  # another agent may be doing the same
@@ -102,7 +117,20 @@ def _keep(bundle: bytes, folder: str) -> bool:
         os.rename(draft, folder)
     for left in (draft, draft + ".old"):
         shutil.rmtree(left, ignore_errors=True)
+    _prune(above)
     return _is_ours(folder)
+
+
+def _prune(above: str) -> None:
+    """Removes the versions, and what is left of them, that nobody runs and few used since."""
+    with contextlib.suppress(OSError):
+        places = [os.path.join(above, name) for name in os.listdir(above)]
+        for place in sorted(places, key=os.path.getmtime, reverse=True)[KEPT:]:
+            fd = os.open(place, os.O_RDONLY)
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(place, ignore_errors=True)
+            os.close(fd)
 
 
 def _make_private(folder: str) -> None:

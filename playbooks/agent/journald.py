@@ -204,7 +204,7 @@ def newest() -> str:
         raise VerbError(
             "denied",
             "the journal is not ours to read: add the user to the group systemd-journal, "
-            "or say sudo: true for this host",
+            "or, for units of the system, say sudo: true for this host",
         )
     _, found, cursor = done.stdout.decode().rpartition("-- cursor: ")
     return cursor.strip() if found else ""

@@ -225,6 +225,7 @@ def playbook(shape: schema.PlaybookFile, document: Document, filling: Filling) -
         blocks=shape.blocks,
         seed=shape.seed,
         verdict=_verdict(shape.verdict),
+        conflicts_with=tuple(shape.conflicts_with),
         text=document.text,
         sha256=document.sha256,
     )

@@ -146,6 +146,7 @@ class Scope:
 def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
     """Reports what a playbook refers to and is not there; returns the variables that it knows."""
     _slugs(document, document.root.get("hypothesis"), scope)
+    _conflicts(document, document.root, scope)
     values = variables_of(document, scope)
     for name, node in document.root.get("vars").entries.items():
         _plain(document, name, node)
@@ -177,6 +178,17 @@ def _slugs(document: Document, node: Node, scope: Scope) -> None:
         if one.text not in known:
             hint = suggest(one.text, known) or ": 'campaign hypothesis add' makes it"
             document.report(one.mark, f"unknown hypothesis {shown(one.text)}{hint}")
+
+
+def _conflicts(document: Document, root: Node, scope: Scope) -> None:
+    own = root.get("name").text
+    others = [one for one in scope.playbooks if one != own]
+    _distinct(document, root.get("conflicts_with").texts())
+    for one in root.get("conflicts_with").texts():
+        if one.text == own:
+            document.report(one.mark, "a playbook does not conflict with itself: name another")
+        else:
+            _known(document, one, "playbook", others)
 
 
 def _plain(document: Document, name: str, node: Node) -> None:

@@ -230,6 +230,7 @@ class PlaybookFile(Shape):
     seed: int | None = entry("number", "What draws a randomised order; else drawn.", None, ge=0)
     steps: list[AnyStep] = entry("steps", "What is done, in order.", min_length=1)
     verdict: VerdictShape | None = entry("rule", "How the run is judged.", None)
+    conflicts_with: Names = entry("playbooks", "Those it never shares a restart with.", [])
 
 
 class HypothesisShape(Shape):

@@ -1,10 +1,10 @@
 """One operator a host; and how an agent's visit begins and ends."""
 
+import ast
 import contextlib
 import os
 import shutil
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +18,7 @@ from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.host import Change, Host
 from playbooks.hosts.local import LocalChannel
 from playbooks.hosts.specs import EmbeddedSpec
+from playbooks.system import HealthCheck, LogProbe
 
 OpenHost = Callable[..., Host]
 
@@ -160,26 +161,38 @@ def test_a_state_directory_that_cannot_be_made(tmp_path: Path) -> None:
         Host.open(channel, lock=True, who="me", run="")
 
 
-def old_python() -> str | None:
-    found = sorted(Path.home().glob(".pyenv/versions/3.8*/bin/python"))
-    return str(found[0]) if found else shutil.which("python3.8")
-
-
-@pytest.mark.skipif(old_python() is None, reason="no Python 3.8 on this machine")
-def test_on_the_oldest_python(state_dir: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"])
+def test_on_every_python(version: str, state_dir: Path, tmp_path: Path) -> None:
+    """All that a run asks of a host: files, commands, services, and the way back."""
     digest = write(tmp_path / "tree" / "a.py", b"base")
-    channel = LocalChannel(state_dir, python=old_python())
+    service = EmbeddedSpec(
+        "svc", ("/bin/sh", "-c", "echo up; exec sleep 300"), "/", None, 1 << 20, 4
+    )
+    channel = LocalChannel(state_dir, python=interpreter(version))
     with Host.open(channel, lock=True, who="me", run="r") as host:
-        assert host.greeting.python.startswith("3.8")
+        assert host.greeting.python.rpartition(".")[0] == version
         host.apply([Change(str(tmp_path / "tree"), "a.py", digest, b"x")], run="r")
+        started = host.service_start(service)
+        host.await_health(service, [HealthCheck(LogProbe("up"))], started)
+        assert host.environ([started.pid or 0], ("PATH",), b"key")[0].readable
+        output: list[tuple[str, bytes]] = []
+        argv = ["/bin/sh", "-c", "echo out; exit 3"]
+        ended = host.spawn(argv, cwd="/", timeout_s=60, sink=lambda *got: output.append(got))
+        assert (ended.code, output) == (3, [("stdout", b"out\n")])
+        assert host.service_stop(service, 10).was_running
         assert host.put_back().restored == (str(tmp_path / "tree" / "a.py"),)
+        host.settle()
         assert not host.journal().outstanding
 
 
-def test_every_module_of_the_agent_compiles_on_the_oldest_python() -> None:
-    python = old_python()
-    if python is None:
-        pytest.skip("no Python 3.8 on this machine")
-    code = "import ast, sys; [ast.parse(open(path).read()) for path in sys.argv[1:]]"
+def interpreter(version: str) -> str:
+    """One of this machine. Skips where there is none."""
+    found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    python = str(found[0]) if found else shutil.which(f"python{version}")
+    return python or pytest.skip(f"there is no Python {version} here")
+
+
+def test_every_module_of_the_agent_reads_as_the_oldest_python() -> None:
     agent = Path(__file__).parents[2] / "playbooks" / "agent"
-    subprocess.run([python, "-c", code, *map(str, agent.glob("*.py"))], check=True)
+    for path in agent.glob("*.py"):
+        ast.parse(path.read_text("utf-8"), str(path), feature_version=(3, 8))

@@ -1,5 +1,8 @@
 """How the agent's code comes to a host, stays there, and starts."""
 
+import fcntl
+import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +10,7 @@ from pathlib import Path
 import pytest
 from hosts_machine import Machine
 
-from playbooks.agent.boot import MARK
+from playbooks.agent.boot import KEPT, MARK
 from playbooks.hosts.bundle import bundle
 from playbooks.hosts.host import Host
 from playbooks.hosts.ssh_config import SshTarget
@@ -55,6 +58,21 @@ def test_does_not_run_what_others_could_have_written(tmp_path: Path) -> None:
 def test_refuses_code_that_arrived_damaged(tmp_path: Path) -> None:
     assert said_by_boot(tmp_path / "state", sends=False) == ["send"]
     assert not (tmp_path / "state").exists()
+
+
+def test_old_versions_go_but_for_the_last_ones_and_one_that_runs(tmp_path: Path) -> None:
+    above = tmp_path / "state/agent"
+    said_by_boot(tmp_path / "state", sends=True)
+    shutil.rmtree(above / bundle().digest)
+    for age in range(6):
+        (above / f"version-{age}/playbooks").mkdir(parents=True)
+        os.utime(above / f"version-{age}", (1e9 - age, 1e9 - age))
+    running = os.open(above / "version-5", os.O_RDONLY)
+    fcntl.flock(running, fcntl.LOCK_SH)
+    said_by_boot(tmp_path / "state", sends=True)
+    kept = {bundle().digest, *(f"version-{age}" for age in (*range(KEPT - 1), 5))}
+    assert {path.name for path in above.iterdir()} == kept
+    os.close(running)
 
 
 def test_same_code_makes_the_same_bundle() -> None:

@@ -225,6 +225,48 @@ def _change(far: UnitToy, name: str, folder: str, path: str, old: str, new: str)
     far.playbook(name, RULE_ONLY.format(name=name, root=root, path=path, old=old, new=new))
 
 
+BOTH = """\
+name: both
+hypothesis: rule
+kind: fix
+question: Does it fail with both changed?
+steps:
+  - name: change a file here
+    patch: {{host: here, root: ".", replace: {{path: note, old: "old", new: "new"}}}}
+  - name: and one there
+    patch: {{host: there, root: "{root}", replace: {{path: rule.py, old: "True", new: "False"}}}}
+  - restart: {{services: [app]}}
+  - reproduce: {{use: trials}}
+verdict: {{by: rate, expect: drop, against: baseline}}
+"""
+
+
+class TestUnreachable:
+    def test_the_others_are_recovered(self, far: UnitToy) -> None:
+        """One host is out of reach after a crash of the command: it is named, with what is there,
+
+        and waited for; without anything outstanding it is only told.
+        """
+        before, note = far.files(), far.root / "note"
+        note.write_text("old\n")
+        far.playbook("both", BOTH.format(root=f"/srv/{far.unit}/src"))
+        running = far.measuring("both")
+        running.kill()
+        running.communicate(timeout=60)
+        assert note.read_text() == "new\n"
+        _know(far, OTHER_KEY)
+        recovered = far.run("recover")
+        assert recovered.returncode == 5, recovered.stderr
+        assert note.read_text() == "old\n"
+        assert f"restored {note}" in recovered.stdout
+        assert f"outstanding there: /srv/{far.unit}/src/rule.py; run " in recovered.stdout
+        _know(far, far.machine.host_key)
+        far.check_recovers(before)
+        _know(far, OTHER_KEY)
+        nothing = far.run("recover")
+        assert (nothing.returncode, nothing.stdout) == (4, "Nothing to recover elsewhere.\n")
+
+
 class TestRefused:
     """A machine that is not ours to use is left alone."""
 

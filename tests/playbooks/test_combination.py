@@ -101,6 +101,14 @@ def test_what_does_not_go_together() -> None:
         combine([one, replace(toggle("other", replaced("mtp", "x")), vars={"trials": "4"})])
 
 
+def test_playbooks_conflict_whichever_of_them_says_so() -> None:
+    one = replace(toggle("one", switched("topk", "off", "TOPK")), conflicts_with=("other",))
+    other = toggle("other", switched("mtp", "off"))
+    for pair in ([one, other], [other, one]):
+        with pytest.raises(PlanError, match="one says that it conflicts with other"):
+            combine(pair)
+
+
 def test_whether_two_change_the_same_file(tmp_path: Path) -> None:
     diff = tmp_path / "a.diff"
     diff.write_text("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n")

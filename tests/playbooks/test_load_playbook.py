@@ -164,6 +164,21 @@ def test_arms_are_read(workspace: Workspace) -> None:
     assert playbook.verdict == RateRule(Expect.DROP, "control")
 
 
+def test_a_playbook_names_those_that_it_shares_no_restart_with(workspace: Workspace) -> None:
+    there = ("idxk-checksum", "fixed", "topk-off")
+    made = workspace.playbook(f"{PLAYBOOK}conflicts_with: [fixed]\n", playbooks=there)
+    assert made.conflicts_with == ("fixed",)
+    assert workspace.playbook().conflicts_with == ()
+    for named, what in (
+        ("[fixd]", "21:18: unknown playbook 'fixd' (did you mean 'fixed'?)"),
+        ("[fixed, fixed]", "21:25: 'fixed' is named twice"),
+        ("idxk-checksum", "21:17: a playbook does not conflict with itself: name another"),
+    ):
+        with pytest.raises(LoadError) as caught:
+            workspace.playbook(f"{PLAYBOOK}conflicts_with: {named}\n", playbooks=there)
+        assert said(caught.value) == [what]
+
+
 def test_a_verdict_may_stand_against_another_playbook(workspace: Workspace) -> None:
     text = edited(ARMS, ("against: control", "against: fixed"))
     assert workspace.playbook(text, playbooks=("ab", "fixed")).verdict == RateRule(

@@ -10,12 +10,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Button, Footer, Input, Select, Static, TextArea
+from textual.widgets import Button, Input, Select, Static, TextArea
 
 from campaign.cli.text import shown
 from campaign.tui.reading import Reading
 from campaign.tui.runner import command_text
 from campaign.tui.the_app import app_of
+from campaign.tui.widgets.keys import Keys
 from campaign.workspace import Workspace
 
 
@@ -26,6 +27,8 @@ class ActionDialog(ModalScreen[None]):
     """
 
     heading = ""
+    verb = "Save"
+    doing = "Saving ..."
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "act", "Save", priority=True),
@@ -55,6 +58,12 @@ class ActionDialog(ModalScreen[None]):
     def collect(self) -> None:
         """Takes from the fields what `act` needs. Errors: ValueError with what is wrong."""
 
+    def done(self) -> None:
+        """Called once it is done and the dialog is closed."""
+
+    def on_mount(self) -> None:
+        self._changed()
+
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as box:
             box.border_title = Text(shown(self.heading))
@@ -64,8 +73,8 @@ class ActionDialog(ModalScreen[None]):
             yield self._wrong
             with Horizontal(classes="buttons"):
                 yield Button("Cancel", id="cancel", compact=True)
-                yield Button("Save", id="act", variant="primary", compact=True)
-        yield Footer(show_command_palette=False)
+                yield Button(self.verb, id="act", variant="primary", compact=True)
+        yield Keys()
 
     @on(Input.Changed)
     @on(TextArea.Changed)
@@ -91,6 +100,7 @@ class ActionDialog(ModalScreen[None]):
             self._failed(str(error))
             return
         command = command_text(self.arguments())
+        self._wrong.update(self.doing)
         self._done.ask(lambda: self._act(workspace, command))
 
     def _act(self, workspace: Workspace, command: str) -> str:
@@ -100,6 +110,7 @@ class ActionDialog(ModalScreen[None]):
     def _succeeded(self, command: str) -> None:
         app_of(self).did(command)
         self.dismiss()
+        self.done()
 
     def _failed(self, why: str) -> None:
         self._wrong.update(Text(shown(why)))

@@ -4,10 +4,11 @@ from abc import abstractmethod
 
 from textual.app import ComposeResult
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from campaign.tui.the_app import app_of
 from campaign.tui.widgets.campaign_line import CampaignLine
+from campaign.tui.widgets.dirty_bar import DirtyBar
+from campaign.tui.widgets.keys import Keys
 
 
 class ModeScreen(Screen[None]):
@@ -27,8 +28,9 @@ class ModeScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield CampaignLine()
+        yield DirtyBar()
         yield from self.compose_body()
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     def ledger_changed(self) -> None:
         """Reads now where this screen is shown, also below a dialog; otherwise when it is."""

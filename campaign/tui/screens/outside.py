@@ -5,13 +5,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from campaign.errors import CampaignError
 from campaign.operations import init as initialising
 from campaign.tui.demo import open_demo
 from campaign.tui.the_app import app_of
 from campaign.tui.widgets.empty import Empty
+from campaign.tui.widgets.keys import Keys
 from campaign.workspace import Workspace
 
 TEXT = """\
@@ -35,7 +35,7 @@ class OutsideScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Empty(TEXT.format(folder=app_of(self).folder))
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     def action_init(self) -> None:
         """Makes the folder a workspace, as `campaign init` does, and opens it."""

@@ -1,45 +1,97 @@
-"""The first line of every mode: campaign, target, state, spend, ledger."""
+"""The first line of every mode: campaign, target and state, spend, ledger; and the modes."""
 
+import time
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+from rich.style import Style
 from rich.text import Text
-from textual.widgets import Static
 
 from campaign.cli.text import count, money, seconds, shown
 from campaign.operations.status import Status
+from campaign.tui.colours import colour
+from campaign.tui.figures import cut
 from campaign.tui.the_app import app_of
+from campaign.tui.widgets.keys import PRESS, KeyText
+from playbooks.system import System
+
+_MODES = (("1", "campaign", "Campaign"), ("2", "live", "Live run"), ("3", "history", "History"))
+_NARROW = 100
 
 
-class CampaignLine(Static):
-    """Follows the app's `overview` and `problem`."""
-
-    def __init__(self) -> None:
-        super().__init__(markup=False)
+class CampaignLine(KeyText):
+    """Follows what the app knows of the campaign; a click on a mode goes there."""
 
     def on_mount(self) -> None:
-        self.watch(self.app, "overview", self._show)
-        self.watch(self.app, "problem", self._show)
+        for name in ("overview", "problem", "system", "theme"):
+            self.watch(self.app, name, self._draw)
+        self.set_interval(1.0, self._tick)
 
-    def _show(self) -> None:
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _tick(self) -> None:
+        """The time that a run has taken goes on while nothing is written."""
+        overview = app_of(self).overview
+        if overview is not None and overview.running and self.screen.is_current:
+            self._draw()
+
+    def _draw(self) -> None:
+        if not self.is_mounted:
+            return
+        modes = self._modes()
+        room = self.size.width - cell_len(modes.plain) - 2
+        left = cut(shown(" | ".join(self._parts())), room)
+        self.update(Text.assemble(left, " " * max(2, room - cell_len(left) + 2), modes))
+
+    def _modes(self) -> Text:
+        """The modes, the one that is shown set apart."""
+        text = Text()
+        narrow = self.size.width < _NARROW
+        for key, mode, name in _MODES:
+            active = mode == self.app.current_mode
+            tint = f"reverse {colour(self.app, 'primary')}" if active else colour(self.app, "quiet")
+            press = Style(meta={PRESS: key})
+            label = f" {key} " if narrow and not active else f" {key} {name} "
+            text.append(label, Style.parse(tint) + press)
+        return text
+
+    def _parts(self) -> Iterator[str]:
         app = app_of(self)
-        name = app.workspace.root.name if app.workspace else "no workspace here"
-        parts = [name] if app.overview is None else list(_parts(app.overview))
+        status, system = app.overview, app.system
+        if status is None or app.workspace is None:
+            yield app.workspace.root.name if app.workspace else ""
+        else:
+            yield _name(status, system)
+            yield _state(status, system)
+            yield _spend(status)
+            yield app.workspace.ledger.name
         if app.problem:
-            parts.append(app.problem)
-        self.update(Text(shown(" | ".join(parts)), no_wrap=True, overflow="ellipsis"))
+            yield app.problem
 
 
-def _parts(status: Status) -> list[str]:
-    campaign = status.campaign
-    parts = [campaign.name if campaign else "(not run yet)", _state(status)]
-    spent = [f"down {seconds(status.total.downtime_s)}", count(status.total.restarts, "restart")]
-    if campaign and campaign.currency:
-        spent.append(money(status.total.money, campaign.currency))
-    return [*parts, ", ".join(spent)]
+def _name(status: Status, system: System | None) -> str:
+    if status.campaign is not None:
+        return status.campaign.name
+    return system.campaign if system else "(not run yet)"
 
 
-def _state(status: Status) -> str:
+def _state(status: Status, system: System | None) -> str:
+    """What the target is doing: "gpu-a: running baseline-x7k2qa for 41 s"."""
+    target = f"{', '.join(system.hosts)}: " if system else ""
     if status.running:
-        more = len(status.running) - 1
-        return f"running {status.running[0].id}" + (f" and {more} more" if more else "")
+        run, more = status.running[0], len(status.running) - 1
+        took = seconds(max(0.0, time.time() - run.started_at))
+        return f"{target}running {run.id} for {took}" + (f" and {more} more" if more else "")
     if any(run.state == "dirty" for run in status.left):
-        return "dirty"
-    return "interrupted" if status.left else "idle"
+        return f"{target}dirty"
+    return f"{target}interrupted" if status.left else f"{target}idle"
+
+
+def _spend(status: Status) -> str:
+    """What the campaign has cost so far."""
+    total = status.total
+    parts = [f"down {seconds(total.downtime_s)}", count(total.restarts, "restart")]
+    if status.campaign is not None and status.campaign.currency:
+        parts.append(money(total.money, status.campaign.currency))
+    return ", ".join(parts)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
@@ -10,6 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from campaign.cli.text import shown
+from campaign.ledger.arms import ArmRate
 from campaign.ledger.evidence import Judged
 from campaign.operations.advise import Advice
 from campaign.operations.evidence import Evidence
@@ -18,7 +20,8 @@ from campaign.tui.figures import axis, bar, cut, rate_short, top_of
 from campaign.tui.widgets.pane import Pane
 from hypotheses.observation import Counts
 
-_NAME, _BAR, _LEAST = 26, 40, 8
+_NAME, _BAR, _LEAST = 40, 40, 8
+_HEADS = ("fail/n", "rate 95%")
 
 
 class EvidencePane(Pane):
@@ -82,29 +85,26 @@ the latest verdict of each playbook with its reasons. Percentages are of trials 
 
     def _rates(self, found: Evidence) -> RenderableType:
         rows = [("baseline", found.baseline)] if found.baseline.n else []
-        rows += [
-            (f"{one.playbook} {one.arm}".rstrip(), one.counts)
-            for one in found.rates
-            if found.hypothesis is not None or one.playbook != "baseline"
-        ]
+        rows += [(_named(one), one.counts) for one in found.rates if found.hypothesis or not rows]
         if not rows:
             return self._quiet("No trials yet: measure the baseline, then run what tests it.")
         return self._grid(rows)
 
     def _grid(self, rows: Sequence[tuple[str, Counts]]) -> Grid:
+        """Names, counts and rates, with bars in the room that is left."""
         top = top_of([counts for _, counts in rows])
-        names = [cut(shown(name), _NAME) for name, _ in rows]
-        rates = [rate_short(counts) for _, counts in rows]
-        width = self.scroll.scrollable_content_region.width
-        room = width - max(map(len, names)) - max(map(len, rates)) - 8 - 6
-        wide = max(_LEAST, min(_BAR, room))
+        numbers = [(str(counts), rate_short(counts)) for _, counts in rows]
+        fixed = sum(max(map(cell_len, texts)) for texts in zip(_HEADS, *numbers, strict=True)) + 6
+        width = self.scroll.scrollable_content_region.width - 1
+        room = max(_LEAST, width - fixed - _LEAST)
+        names = [cut(shown(name), min(_NAME, room)) for name, _ in rows]
+        wide = max(_LEAST, min(_BAR, width - fixed - max(map(cell_len, names))))
         grid = Grid.grid(padding=(0, 2, 0, 0))
         for right in (False, True, True, False):
             grid.add_column(justify="right" if right else "left", no_wrap=True)
-        heads = ("", "fail/n", "rate 95%", axis(wide, top))
-        grid.add_row(*(self._quiet(head) for head in heads))
-        for name, rate, (_, counts) in zip(names, rates, rows, strict=True):
-            grid.add_row(Text(name), Text(str(counts)), Text(rate), Text(bar(counts, wide, top)))
+        grid.add_row(*map(self._quiet, ("", *_HEADS, axis(wide, top))))
+        for name, texts, (_, counts) in zip(names, numbers, rows, strict=True):
+            grid.add_row(*map(Text, (name, *texts, bar(counts, wide, top))))
         return grid
 
     def _belief(self, slug: str) -> Iterator[RenderableType]:
@@ -144,6 +144,11 @@ the latest verdict of each playbook with its reasons. Percentages are of trials 
 
     def _quiet(self, text: str) -> Text:
         return Text(text, colour(self.app, "quiet"))
+
+
+def _named(one: ArmRate) -> str:
+    """A playbook, with its arm where it has several."""
+    return one.playbook if one.arm in ("", one.playbook) else f"{one.playbook} {one.arm}"
 
 
 def _item(text: Text) -> RenderableType:

@@ -19,7 +19,6 @@ from hypotheses.observation import Counts
 NONE = "(none)"
 """The row of the runs that speak to no hypothesis, as the ledger's view names it."""
 
-_BAR_FROM = 84
 _BAR = 24
 _SLUG = 28
 
@@ -78,9 +77,6 @@ valid runs; (0-9) is an interval in percent.
         self._rows, self._currency = rows, currency
         self._fill()
 
-    def on_resize(self) -> None:
-        self._fill()
-
     def next_order(self) -> None:
         """Sorts by the next of the orders."""
         orders = list(Order)
@@ -112,11 +108,8 @@ valid runs; (0-9) is an interval in percent.
     def _fill(self) -> None:
         before = self.table.focused_key
         found = self._sorted([one for one in self._rows if self._passes(one)])
-        wide = self.size.width >= _BAR_FROM
         top = top_of([_counts(one) for one in found])
-        self.table.fill(
-            _columns(wide, top), [_row(one, self._currency, wide, top) for one in found]
-        )
+        self.table.fill(_columns(top), [_row(one, self._currency, top) for one in found])
         self.entitle(self._title(len([one for one in found if one.standing])))
         self.say("" if found or not self._rows else "Nothing fits the filter.  Esc shows all again")
         if self.table.focused_key != before:
@@ -154,30 +147,31 @@ def _counts(one: HypothesisCosts) -> Counts:
     return Counts(one.fail, one.n - one.fail)
 
 
-def _columns(wide: bool, top: float) -> list[Column]:
-    columns = [
+def _columns(top: float) -> list[Column]:
+    return [
         Column(""),
         Column("hypothesis"),
         Column("standing"),
         Column("fail/n", right=True),
-        Column("rate 95%", right=True),
-        Column("cost", right=True),
+        Column("rate 95%", right=True, need=3),
+        Column("cost", right=True, need=2),
+        Column(axis(_BAR, top), need=1),
     ]
-    return [*columns, Column(axis(_BAR, top))] if wide else columns
 
 
-def _row(one: HypothesisCosts, currency: str, wide: bool, top: float) -> Row:
+def _row(one: HypothesisCosts, currency: str, top: float) -> Row:
     standing, counts = one.standing or "", _counts(one)
     tint = STANDINGS.get(standing, "")
-    cells = [
+    cells = (
         Cell(GLYPHS.get(standing, " "), tint),
         Cell(cut(one.hypothesis, _SLUG)),
         Cell(standing, tint),
         Cell(str(counts) if counts.n else "-"),
         Cell(rate_short(counts) or "-"),
         Cell(_cost(one, currency)),
-    ]
-    return Row(one.hypothesis, tuple([*cells, Cell(bar(counts, _BAR, top))] if wide else cells))
+        Cell(bar(counts, _BAR, top)),
+    )
+    return Row(one.hypothesis, cells)
 
 
 def _cost(one: HypothesisCosts, currency: str) -> str:

@@ -14,13 +14,13 @@ MOST = 50
 
 _COLUMNS = (
     Column("run"),
-    Column("started"),
     Column("verdict"),
     Column("fail/n", right=True),
-    Column("rate 95%", right=True),
-    Column("cost", right=True),
+    Column("rate 95%", right=True, need=3),
+    Column("cost", right=True, need=2),
+    Column("started", need=1),
 )
-_ID, _VERDICT = 30, 26
+_ID, _SUFFIX, _VERDICT = 24, 7, 22
 
 
 class RunsPane(Pane):
@@ -45,7 +45,7 @@ History, with its steps, changes, proof and outcomes.
         more = f"newest {MOST}" if len(runs) == MOST else str(len(runs))
         self.entitle(f"Runs: {name} ({more})")
         self.table.fill(_COLUMNS, [_row(one) for one in runs])
-        self.say("" if runs else "No run speaks to it yet.")
+        self.say("" if runs else f"None yet. Playbooks with  hypothesis: {name}  speak to it.")
 
 
 def _row(one: Listed) -> Row:
@@ -54,14 +54,20 @@ def _row(one: Listed) -> Row:
     return Row(
         run.id,
         (
-            Cell(cut(run.id, _ID)),
-            Cell(when(run.started_at)[5:16]),
+            Cell(_short(run.id)),
             Cell(cut(word, _VERDICT), tint),
             Cell(str(one.counts) if one.counts.n else "-"),
             Cell(rate_short(one.counts) or "-"),
             Cell(money(one.costs.money, one.currency) if one.currency else _down(one)),
+            Cell(when(run.started_at)[5:16]),
         ),
     )
+
+
+def _short(run: str) -> str:
+    """An id with its random end, which tells it from others of its playbook."""
+    name = run[:-_SUFFIX]
+    return cut(name, _ID - _SUFFIX) + run[-_SUFFIX:]
 
 
 def _down(one: Listed) -> str:

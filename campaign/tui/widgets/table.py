@@ -1,8 +1,9 @@
 """A table of few rows that keeps its cursor on the same row when it is filled anew."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.widgets import DataTable
 
@@ -12,15 +13,19 @@ from campaign.tui.colours import colour
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its head, and whether its cells stand to the right."""
+    """A column: its head, whether its cells stand to the right, and how much it is needed.
+
+    Where there is no room for all columns, those with the lowest `need` are left out first.
+    """
 
     head: str
     right: bool = False
+    need: int = 9
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A text, shown as it stands, in the colour of a word of the theme (see `colour`)."""
+    """A text, shown as it stands, in the colour of a meaning (see `colour`)."""
 
     text: str
     colour: str = ""
@@ -40,39 +45,62 @@ class Table(DataTable[Text]):
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, cursor_type="row", zebra_stripes=False)
         self._heads: tuple[Column, ...] = ()
-        self._shown: tuple[Row, ...] = ()
-        self._theme = ""
+        self._filled: tuple[Row, ...] = ()
+        self._drawn: object = None
 
     @property
     def focused_key(self) -> str | None:
         """What the row under the cursor stands for."""
-        rows = self._shown
+        rows = self._filled
         return rows[self.cursor_row].key if 0 <= self.cursor_row < len(rows) else None
 
     def fill(self, columns: Sequence[Column], rows: Sequence[Row]) -> None:
         """Shows `rows`; the cursor stays on its row where that is still there."""
-        new = (tuple(columns), tuple(rows), self.app.theme)
-        if new == (self._heads, self._shown, self._theme):
-            return
         before = self.focused_key
-        self._heads, self._shown, self._theme = new
-        with self.prevent(self.RowHighlighted):
-            self._rebuild()
-            self._return_to(before)
+        self._heads, self._filled = tuple(columns), tuple(rows)
+        self._draw(before)
 
-    def _rebuild(self) -> None:
+    def on_resize(self) -> None:
+        self._draw(self.focused_key)
+
+    def _draw(self, focused: str | None) -> None:
+        places = self._places()
+        new = (self._heads, self._filled, places, self.app.theme)
+        if new == self._drawn:
+            return
+        self._drawn = new
+        with self.prevent(self.RowHighlighted):
+            self._rebuild(places)
+            keys = [row.key for row in self._filled]
+            if focused in keys:
+                self.move_cursor(row=keys.index(focused), animate=False)
+
+    def _places(self) -> tuple[int, ...]:
+        """The columns that there is room for, by their numbers; before there is a size, all."""
+        places = list(range(len(self._heads)))
+        widths = [max(map(cell_len, texts)) + 2 * self.cell_padding for texts in self._texts()]
+        while self.size.width and sum(widths[one] for one in places) > self.size.width:
+            least = min(places, key=lambda one: (self._heads[one].need, -one))
+            if self._heads[least].need == Column.need:
+                break
+            places.remove(least)
+        return tuple(places)
+
+    def _texts(self) -> Iterator[list[str]]:
+        """The texts of each column, its head first."""
+        for place, column in enumerate(self._heads):
+            yield [column.head, *(row.cells[place].text for row in self._filled)]
+
+    def _rebuild(self, places: Sequence[int]) -> None:
         self.clear(columns=True)
-        for column in self._heads:
+        for place in places:
+            column = self._heads[place]
             self.add_column(Text(column.head, justify="right" if column.right else "left"))
-        for row in self._shown:
-            self.add_row(*map(self._cell, row.cells, self._heads), key=row.key)
+        for row in self._filled:
+            self.add_row(*(self._cell(row.cells[one], self._heads[one]) for one in places),
+                         key=row.key)  # fmt: skip
 
     def _cell(self, cell: Cell, column: Column) -> Text:
         text = shown(cell.text).replace("\n", " ")
         style = colour(self.app, cell.colour)
         return Text(text, style, justify="right" if column.right else "left", no_wrap=True)
-
-    def _return_to(self, key: str | None) -> None:
-        keys = [row.key for row in self._shown]
-        if key in keys:
-            self.move_cursor(row=keys.index(key), animate=False)

@@ -1,0 +1,66 @@
+"""The keys that work now, in as many lines as they need."""
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+from textual.binding import ActiveBinding
+from textual.events import Click
+from textual.widgets import Static
+
+from campaign.tui.colours import colour
+
+PRESS = "press"
+"""In the meta of a style: the key that a click there presses."""
+
+
+class KeyText(Static):
+    """A text in which clicks press keys."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+
+    def on_click(self, event: Click) -> None:
+        key = event.style.meta.get(PRESS)
+        if key is not None:
+            self.app.simulate_key(key)
+
+
+class Keys(KeyText):
+    """The keys of the focused thing, its screen and the app."""
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, lambda _screen: self._draw())
+        self.watch(self.app, "theme", self._draw, init=False)
+
+    def on_unmount(self) -> None:
+        self.screen.bindings_updated_signal.unsubscribe(self)
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        shown = {
+            one.binding.action: one
+            for one in reversed(self.screen.active_bindings.values())
+            if one.binding.show and one.enabled and one.binding.description
+        }
+        items = [self._item(one) for one in reversed(shown.values())]
+        self.update(Text("\n").join(_filled(items, self.size.width)))
+
+    def _item(self, one: ActiveBinding) -> Text:
+        key = Style.parse(colour(self.app, "primary") or "bold")
+        press = Style(meta={PRESS: one.binding.key})
+        name = self.app.get_key_display(one.binding)
+        return Text.assemble((name, key + press), (f" {one.binding.description}", press))
+
+
+def _filled(items: Iterable[Text], width: int) -> list[Text]:
+    """The items in lines of at most `width` columns, two blanks apart."""
+    lines = [Text()]
+    for item in items:
+        if lines[-1] and cell_len(lines[-1].plain) + 2 + cell_len(item.plain) > width:
+            lines.append(Text())
+        lines[-1].append("  " if lines[-1] else "").append_text(item)
+    return lines
