@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -185,10 +186,17 @@ def _evidence(found: Shown) -> Iterator[str]:
 @runs.command(short_help="Print what a run kept.")
 @click.argument("run")
 @click.argument("name", required=False)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Save it as this new file instead."
+)
 @click.pass_context
-def log(context: click.Context, run: str, name: str | None) -> None:
-    """Print what a RUN kept under NAME (default: its reproducer's output)."""
-    path = operations.log(options.workspace(context), run, name)
+def log(context: click.Context, run: str, name: str | None, output: Path | None) -> None:
+    """Print what a RUN kept under NAME (default: its reproducer's output, also under way)."""
+    workspace = options.workspace(context)
+    if output is not None:
+        operations.save(workspace, run, name, output)
+        return
+    path = operations.log(workspace, run, name)
     with path.open("rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer)
 

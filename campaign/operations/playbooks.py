@@ -19,7 +19,7 @@ class Offered:
 
 
 def offered(workspace: Workspace) -> tuple[Offered, ...]:
-    """All playbooks, by name. Errors: LoadError, CampaignError, where campaign.yaml is not valid."""
+    """All playbooks, by name. Errors: LoadError, where campaign.yaml is not valid."""
     workspace.load_system()
     return tuple(_offered(workspace, name) for name in workspace.playbook_names())
 

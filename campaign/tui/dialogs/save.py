@@ -1,45 +1,38 @@
 """Saving an output of a run."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from textual.app import ComposeResult
 
-from campaign.errors import CampaignError, Exit
+from campaign.operations import runs as operations
 from campaign.tui.dialogs.action import ActionDialog
 from campaign.tui.dialogs.fields import Field, line
 from campaign.workspace import Workspace
 
 
 class SaveDialog(ActionDialog):
-    """Asks where to; `kept` is the file that is copied, `suggested` where to."""
+    """Asks where to; what the run `run` kept, or is writing, as `name` is copied there."""
 
     heading = "Save the output"
 
-    def __init__(self, kept: Path, suggested: Path) -> None:
+    def __init__(self, run: str, name: str, suggested: Path) -> None:
         super().__init__()
-        self._kept = kept
-        self._to = line(str(suggested), "a file that is not there yet")
-        self._path = suggested
+        self._run = run
+        self._output = name
+        self._field = line(str(suggested), "a file that is not there yet")
+        self._to = suggested
 
     def compose_fields(self) -> ComposeResult:
-        yield Field("save as", self._to)
+        yield Field("save as", self._field)
 
     def collect(self) -> None:
-        if not self._to.value.strip():
+        if not self._field.value.strip():
             raise ValueError("say where to")
-        self._path = Path(self._to.value.strip()).expanduser()
+        self._to = Path(self._field.value.strip()).expanduser()
 
-    def program(self) -> Sequence[str]:
-        return ["cp", "-n", str(self._kept), str(self._path)]
+    def arguments(self) -> Sequence[str]:
+        return ["runs", "log", self._run, self._output, "-o", str(self._to)]
 
-    def act(self, _workspace: Workspace) -> None:
-        try:
-            with self._kept.open("rb") as kept, self._path.open("xb") as new:
-                shutil.copyfileobj(kept, new)
-        except FileExistsError as error:
-            what = f"{self._path} is there already"
-            raise CampaignError(Exit.USAGE, what, "choose another name") from error
-        except OSError as error:
-            raise CampaignError(Exit.USAGE, f"{self._path}: {error.strerror}") from error
+    def act(self, workspace: Workspace) -> None:
+        operations.save(workspace, self._run, self._output, self._to)

@@ -54,7 +54,7 @@ class LiveScreen(ModeScreen):
         super().__init__()
         self.line, self.steps, self.outcomes = RunLine(), StepsPane(), OutcomesPane()
         self.meter, self.log_pane, self.empty = MeterPane(), LogPane(), Empty(NOTHING)
-        self.batch = ""
+        self._batch = ""
         self.shown: Live | None = None
         self.under_way: tuple[Run, ...] = ()
         self._live: Reading[tuple[tuple[Run, ...], Live | None]] = Reading(
@@ -83,7 +83,7 @@ class LiveScreen(ModeScreen):
 
     def read(self) -> None:
         """Reads the run that is followed; the newest, where none was chosen or it is over."""
-        workspace, batch, over = app_of(self).workspace, self.batch, self._over
+        workspace, batch, over = app_of(self).workspace, self._batch, self._over
         if workspace is None:
             return
 
@@ -103,7 +103,7 @@ class LiveScreen(ModeScreen):
         if live is None:
             return
         first = self.shown is None
-        self.shown, self.batch = live, live.run.batch
+        self.shown, self._batch = live, live.run.batch
         self.empty.display, self.query_one("#live").display = False, True
         self.line.show(live, len(self.under_way))
         for pane in (self.steps, self.outcomes, self.meter, self.log_pane):
@@ -170,7 +170,8 @@ class LiveScreen(ModeScreen):
         """Asks where to save the output that is shown."""
         path, live = self.log_pane.log_view.path, self.shown
         if path is not None and live is not None:
-            self.app.push_screen(SaveDialog(path, app_of(self).folder / f"{live.run.id}-{path.name}"))
+            suggested = app_of(self).folder / f"{live.run.id}-{path.name}"
+            self.app.push_screen(SaveDialog(path.parent.name, path.name, suggested))
 
     def action_cost(self) -> None:
         """Shows the cost in place of the outcomes, where there is room for one."""
@@ -183,5 +184,5 @@ class LiveScreen(ModeScreen):
 
     def _follow(self, index: int | None) -> None:
         if index is not None:
-            self.batch, self.shown = self.under_way[index].batch, None
+            self._batch, self.shown = self.under_way[index].batch, None
             self.read()

@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from campaign.tui.colours import colour
 from campaign.tui.reading import Reading
-from campaign.tui.window import Line, Window, find
+from campaign.tui.window import Window, find
 
 FOLLOW_S = 0.1
 SHIFT = 20
@@ -121,9 +121,9 @@ file, not only what is shown. Colours and control characters are left out.
             return Strip.blank(width, self.rich_style)
         line = self.window.lines[index]
         text = _cut(line.text, self._shift, width)
-        return Strip([Segment(text, self.rich_style + self._style(line, index))], width)
+        return Strip([Segment(text, self.rich_style + self._style(index))], width)
 
-    def _style(self, line: Line, index: int) -> Style:
+    def _style(self, index: int) -> Style:
         if self._hit is None or index != self.window.index(self._hit):
             return Style.null()
         return Style.parse(f"bold {colour(self.app, 'warning')}".strip()) + Style(reverse=True)

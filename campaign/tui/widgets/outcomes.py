@@ -26,9 +26,9 @@ class OutcomesPane(Pane):
     """The trials of the run so far, and what they say."""
 
     HELP = """
-Outcomes: the trials that have come in, each a glyph (✗ failed, · passed, ? cut short), the rate with
-its 95% interval as a bar beside the baseline's, and the difference. Below: the rule that ends the
-reproduction, how likely the hypothesis is part of the cause with these trials counted, and the
+Outcomes: the trials that have come in, each a glyph (✗ failed, · passed, ? cut short), the rate
+with its 95% interval as a bar beside the baseline's, and the difference. Below: the rule that ends
+the reproduction, how likely the hypothesis is part of the cause with these trials counted, and the
 verdict once the run has been judged.
 """
 

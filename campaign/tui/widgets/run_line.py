@@ -30,16 +30,15 @@ class RunLine(Static):
         others = under_way - (run.status == "running")
         more = f"  {others} more running, v chooses" if others else ""
         state = "" if run.state == "clean" else ", dirty"
-        self.update(
-            Text.assemble(
-                (f"{glyph} {_word(live)}{state}", f"bold {colour(self.app, tint)}".strip()),
-                (f"  {shown(run.id)}", "bold"),
-                (shown(f"  {run.command}"), colour(self.app, "quiet")),
-                more,
-                no_wrap=True,
-                overflow="ellipsis",
-            )
+        line = Text.assemble(
+            (f"{glyph} {_word(live)}{state}", f"bold {colour(self.app, tint)}".strip()),
+            (f"  {shown(run.id)}", "bold"),
+            (shown(f"  {run.command}"), colour(self.app, "quiet")),
+            more,
         )
+        if run.error:
+            line.append(f"\n{shown(run.error)}", colour(self.app, tint))
+        self.update(line)
 
 
 def _word(live: Live) -> str:

@@ -114,7 +114,9 @@ def undo_state(live: Live, step: records.Step) -> str:
         return "! no undo"
     standing = [boot.id for boot in live.boots if boot.run is not None][-1:]
     undone = any(
-        one.kind == "undo" and one.status == "completed" and one.name.startswith(f"undo: {step.name}")
+        one.kind == "undo"
+        and one.status == "completed"
+        and one.name.startswith(f"undo: {step.name}")
         for one in live.steps
     )
     return "↶ to undo" if [step.boot] == standing and not undone else "✓ put back"
