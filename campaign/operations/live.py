@@ -1,6 +1,6 @@
 """What there is to see of runs under way: from the ledger and the kept files alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,11 +121,22 @@ def _outputs(
             yield Output(f"{artifact.name}{about}", workspace.root / artifact.path)
 
 
-def belief(workspace: Workspace, settings: Settings, run: str) -> dict[str, float]:
-    """How likely each hypothesis is part of the cause, with the trials of `run` so far.
+@dataclass(frozen=True)
+class Belief:
+    """How likely each hypothesis is part of the cause; `counted`: with the run's trials so far.
 
-    Empty without hypotheses. Errors: CampaignError.
+    They are not where its conditions differ from the baseline's, or its effect is not proven.
     """
+
+    parts: Mapping[str, float]
+    counted: bool
+
+
+def belief(workspace: Workspace, settings: Settings, run: str) -> Belief:
+    """What is believed while `run` goes on; nothing without hypotheses. Errors: CampaignError."""
     with Ledger.open(workspace.ledger) as ledger:
         found = believe(ledger, settings, run)
-        return {slug: found.part(slug) for slug in found.causes} if found else {}
+    if found is None:
+        return Belief({}, False)
+    counted = any(one.run == run for one in found.restarts)
+    return Belief({slug: found.part(slug) for slug in found.causes}, counted)

@@ -9,7 +9,7 @@ from textual.containers import Container, Vertical
 from campaign.ledger.records import Run
 from campaign.operations import control
 from campaign.operations import live as reading
-from campaign.operations.live import Live
+from campaign.operations.live import Belief, Live
 from campaign.tui.dialogs.abort import AbortDialog
 from campaign.tui.dialogs.pick import PickDialog
 from campaign.tui.dialogs.save import SaveDialog
@@ -60,7 +60,7 @@ class LiveScreen(ModeScreen):
         self._live: Reading[tuple[tuple[Run, ...], Live | None]] = Reading(
             self, self._show, self._cannot_read
         )
-        self._belief: Reading[dict[str, float]] = Reading(
+        self._belief: Reading[Belief] = Reading(
             self, self.outcomes.show_belief, self.outcomes.show_belief, _PAUSE_S
         )
         self._asked: Reading[str] = Reading(self, self._did, self._cannot_read)

@@ -24,8 +24,8 @@ class MeterPane(Pane):
 
     HELP = """
 Cost: of the boot under way so far, of the hypotheses that this run speaks to, and of the whole
-campaign. A boot is charged when it ends, so the sums do not have the boot under way yet. Money is
-the downtime and the occupied time at their rates.
+campaign. A restart is in the sums at once, the time that a boot occupies the system once it has
+ended. Money is the downtime and the occupied time at their rates.
 """
 
     def __init__(self) -> None:

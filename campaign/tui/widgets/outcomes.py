@@ -8,9 +8,9 @@ from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from campaign.cli.text import shown
+from campaign.cli.text import count, shown
 from campaign.ledger import records
-from campaign.operations.live import Live, Reproduction
+from campaign.operations.live import Belief, Live, Reproduction
 from campaign.tui.colours import VERDICTS, colour
 from campaign.tui.figures import axis, bar, cut, rate_short, top_of
 from campaign.tui.widgets.pane import Pane
@@ -37,18 +37,16 @@ verdict once the run has been judged.
         self.scroll = VerticalScroll(self.text, id="outcomes-scroll")
         super().__init__("Outcomes", self.scroll, id="outcomes")
         self._live: Live | None = None
-        self._belief: dict[str, float] = {}
-        self._doubt = ""
+        self._belief: Belief | str = ""
 
     def show(self, live: Live) -> None:
         """Shows an invocation as it stands now."""
         self._live = live
         self.draw()
 
-    def show_belief(self, belief: dict[str, float] | str) -> None:
+    def show_belief(self, belief: Belief | str) -> None:
         """Shows how likely each hypothesis is part of the cause, or why that is not known."""
-        self._belief = {} if isinstance(belief, str) else belief
-        self._doubt = belief if isinstance(belief, str) else ""
+        self._belief = belief
         self.draw()
 
     def on_resize(self) -> None:
@@ -96,7 +94,8 @@ verdict once the run has been judged.
             yield Text(f"difference {difference_text(one.counts, baseline)}")
         yield self._stream(one)
         if one.rule is not None:
-            yield self._quiet(f"rule: {one.rule.rule}; {_progress(one)}")
+            done = one.counts.n + one.counts.censored
+            yield self._quiet(f"{count(done, 'trial')} so far; rule: {one.rule.rule}")
         if one.record.invalid and one.record.ended_at is not None:
             yield Text(f"invalid: {shown(one.record.invalid)}", colour(self.app, "error"))
 
@@ -111,12 +110,16 @@ verdict once the run has been judged.
     def _beliefs(self, live: Live) -> Iterator[Text]:
         from hypotheses.by_model import chance_text
 
-        for slug in live.hypotheses:
-            if slug in self._belief:
-                chance = chance_text(self._belief[slug])
-                yield Text.assemble((chance, "bold"), f" that {shown(slug)} is part of the cause")
-        if self._doubt and live.hypotheses:
-            yield self._quiet(shown(self._doubt))
+        found = self._belief
+        if isinstance(found, str):
+            yield self._quiet(shown(found))
+            return
+        known = [slug for slug in live.hypotheses if slug in found.parts]
+        for slug in known:
+            chance = chance_text(found.parts[slug])
+            yield Text.assemble((chance, "bold"), f" that {shown(slug)} is part of the cause")
+        if known and live.reproductions and not found.counted:
+            yield self._quiet("without these trials: their conditions are not the baseline's")
 
     def _verdict(self, verdict: records.Verdict) -> Iterator[Text]:
         about = f" on {verdict.hypothesis}" if verdict.hypothesis else ""
@@ -134,8 +137,3 @@ verdict once the run has been judged.
 
     def _quiet(self, text: str) -> Text:
         return Text(text, colour(self.app, "quiet"))
-
-
-def _progress(one: Reproduction) -> str:
-    done = one.counts.n + one.counts.censored
-    return f"{done} of {one.rule.at_most} trials" if one.rule else f"{done} trials"

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
-from rich.table import Table as Grid
+from rich.cells import cell_len, set_cell_size
+from rich.console import Group
 from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.widgets import Static
@@ -24,7 +24,11 @@ MARKS = {
 }
 """A step's status: glyph, word, and the colour of both."""
 
-_NO_UNDO = "none"
+_TO_UNDO, _UNDONE, _NO_UNDO = "↶ to undo", "✓ put back", "! no undo"
+_UNDO_TINTS = {_TO_UNDO: "primary", _NO_UNDO: "warning"}
+
+_FIXED, _INDENT, _ENOUGH = 34, 13, 30
+"""Columns of a line without the step's name; before what came of it; that suffice for that."""
 
 
 class StepsPane(Pane):
@@ -68,58 +72,62 @@ of their own, the last change first. Scrolls; the newest step is kept in sight.
             self.entitle(f"Steps ({len(self._live.steps)})")
             self.text.update(Group(*self._boots(self._live)))
 
-    def _boots(self, live: Live) -> Iterator[RenderableType]:
+    def _boots(self, live: Live) -> Iterator[Text]:
         names = {run.id: run.playbook for run in live.runs}
         for boot in live.boots:
             yield Text(shown(_title(boot, names)), "bold")
-            yield self._grid(live, boot)
-        if live.pause is not None and live.pause.began_at is not None:
-            yield Text(f"paused since {_clock(live.pause.began_at)}", colour(self.app, "warning"))
+            for step in live.steps:
+                if step.boot == boot.id:
+                    yield from self._lines(live, step)
+            if live.pause is not None and live.pause.boot == boot.id:
+                tint = colour(self.app, "warning")
+                yield Text(f"paused since {_clock(live.pause.began_at)}", tint)
 
-    def _grid(self, live: Live, boot: records.Boot) -> Grid:
-        grid = Grid.grid(padding=(0, 1, 0, 0))
-        for right in (True, False, False, True, False, False):
-            grid.add_column(justify="right" if right else "left", no_wrap=True)
-        for step in live.steps:
-            if step.boot == boot.id:
-                grid.add_row(*self._cells(live, step))
-        return grid
+    def _lines(self, live: Live, step: records.Step) -> Iterator[Text]:
+        """A step in one line; what came of it in the next, where there is no room for it."""
+        width = self.scroll.scrollable_content_region.width
+        line, detail = self._line(live, step, width), shown(step.detail).replace("\n", " ")
+        room = width - line.cell_len - 1
+        quiet = colour(self.app, "error" if step.status == "failed" else "quiet")
+        if cell_len(detail) <= room or room >= _ENOUGH:
+            yield Text.assemble(line, " ", (cut(detail, room), quiet))
+            return
+        yield line
+        if not self.screen.has_class("-narrow") or step.status == "failed":
+            yield Text(" " * _INDENT + cut(detail, width - _INDENT), quiet)
 
-    def _cells(self, live: Live, step: records.Step) -> Iterator[Text]:
+    def _line(self, live: Live, step: records.Step, width: int) -> Text:
         glyph, word, tint = MARKS.get(step.status, ("?", step.status, ""))
-        gone = live.run.status != "running" and step.ended_at is None
-        if gone:
-            glyph, word, tint = "?", "cut off", "warning"
-        yield Text(f"{step.position}", colour(self.app, "quiet"))
-        yield Text(f"{glyph} {word}", colour(self.app, tint))
-        yield Text(cut(shown(step.name), self._name_width()))
-        yield Text("-" if gone else seconds((step.ended_at or time.time()) - step.started_at))
-        yield self._undo(live, step)
-        yield Text(shown(step.detail).replace("\n", " "), colour(self.app, "quiet"))
+        took = seconds((step.ended_at or time.time()) - step.started_at)
+        if live.run.status != "running" and step.ended_at is None:
+            glyph, word, tint, took = "?", "cut off", "warning", "-"
+        undo = undo_state(live, step)
+        room = max(12, min(self._longest(live), width - _FIXED))
+        return Text.assemble(
+            (f"{step.position:>2} ", colour(self.app, "quiet")),
+            (f"{glyph} {word:<8}", colour(self.app, tint)),
+            set_cell_size(cut(shown(step.name), room), room),
+            f"{took:>9}  ",
+            (f"{undo:<10}", colour(self.app, _UNDO_TINTS.get(undo, "quiet"))),
+        )
 
-    def _name_width(self) -> int:
-        return max(12, self.scroll.scrollable_content_region.width // 3)
-
-    def _undo(self, live: Live, step: records.Step) -> Text:
-        state = undo_state(live, step)
-        tint = {"no undo": "warning", "to undo": "primary"}.get(state, "quiet")
-        return Text(state, colour(self.app, tint))
+    def _longest(self, live: Live) -> int:
+        return max((cell_len(shown(step.name)) for step in live.steps), default=0)
 
 
 def undo_state(live: Live, step: records.Step) -> str:
-    """What becomes of what a step changed: "to undo", "put back", "no undo"; empty for nothing."""
+    """What becomes of what a step changed, as a glyph and words; empty where it changed nothing."""
     if not step.undo or step.kind == "restart":
         return ""
-    if step.undo.startswith(_NO_UNDO):
-        return "! no undo"
-    standing = [boot.id for boot in live.boots if boot.run is not None][-1:]
+    if step.undo.startswith("none"):
+        return _NO_UNDO
+    last = [boot.id for boot in live.boots if boot.run is not None][-1:]
+    name = f"undo: {step.name}"
     undone = any(
-        one.kind == "undo"
-        and one.status == "completed"
-        and one.name.startswith(f"undo: {step.name}")
+        one.kind == "undo" and one.status == "completed" and one.name.startswith(name)
         for one in live.steps
     )
-    return "↶ to undo" if [step.boot] == standing and not undone else "✓ put back"
+    return _TO_UNDO if [step.boot] == last and not undone else _UNDONE
 
 
 def _title(boot: records.Boot, names: dict[str, str]) -> str:
@@ -128,5 +136,5 @@ def _title(boot: records.Boot, names: dict[str, str]) -> str:
     return f"{boot.position + 1}  {names[boot.run]} {boot.arm}".rstrip()
 
 
-def _clock(at: float) -> str:
+def _clock(at: float | None) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at))
