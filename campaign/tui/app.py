@@ -28,6 +28,7 @@ from campaign.tui.screens.history import HistoryScreen
 from campaign.tui.screens.live import LiveScreen
 from campaign.tui.screens.mode import ModeScreen
 from campaign.tui.screens.outside import OutsideScreen
+from campaign.tui.terminal import TerminalDriver
 from campaign.tui.themes import DARK, LIGHT, PLAIN
 from campaign.tui.widgets.dirty_bar import DirtyBar
 from campaign.workspace import Workspace
@@ -98,7 +99,7 @@ class CampaignApp(App[int]):
 
     def __init__(self, folder: Path) -> None:
         plain = "NO_COLOR" in os.environ
-        super().__init__(ansi_color=True if plain else None)
+        super().__init__(driver_class=TerminalDriver, ansi_color=True if plain else None)
         self.folder = folder
         self.workspace: Workspace | None = None
         self.runner = Runner()
@@ -283,6 +284,8 @@ class CampaignApp(App[int]):
             loop.add_signal_handler(number, self._signalled, number)
 
     def _signalled(self, number: signal.Signals) -> None:
+        if number is signal.SIGHUP and isinstance(self._driver, TerminalDriver):
+            self._driver.let_go()
         if self.runner.busy:
             self.end_run(number)
         else:

@@ -113,7 +113,8 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         given = one.playbook.vars if one.playbook else {}
         typed = self._typed.get(one.name, {})
         await self._fields.mount_all(
-            Field(name, _variable(name, typed.get(name, value))) for name, value in given.items()
+            Field(name, _Variable(one.name, name, typed.get(name, value)))
+            for name, value in given.items()
         )
         self._say_command()
 
@@ -134,8 +135,9 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
 
     @on(Input.Changed, ".variable")
     def _type(self, event: Input.Changed) -> None:
-        if self._chosen is not None:
-            self._typed.setdefault(self._chosen.name, {})[event.input.name or ""] = event.value
+        field = event.input
+        assert isinstance(field, _Variable)
+        self._typed.setdefault(field.playbook, {})[field.variable] = event.value
         self._failed("")
         self._say_command()
 
@@ -212,8 +214,13 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         self.notify("copied")
 
 
-def _variable(name: str, value: str) -> Input:
-    return Input(value, name=name, classes="variable", compact=True, select_on_focus=False)
+class _Variable(Input):
+    """A field for a variable of a playbook."""
+
+    def __init__(self, playbook: str, variable: str, value: str) -> None:
+        super().__init__(value, classes="variable", compact=True, select_on_focus=False)
+        self.playbook = playbook
+        self.variable = variable
 
 
 def _row(one: Offered) -> tuple[str, ...]:
