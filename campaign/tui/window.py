@@ -54,28 +54,38 @@ class Window:
         size = _size(self.path)
         here = self if size >= self.end else Window(self.path)
         if size - here.end > CHUNK:
-            return _read(replace(here, lines=()), size - CHUNK, size, size)
-        return _grown(here, size, size)
+            return _read(here, size - CHUNK, size, size, MOST_LINES)
+        return _grown(here, size, size, MOST_LINES)
 
     def later(self) -> "Window":
-        """A piece further on; the same window at the end of the file."""
+        """Some lines further on, half as many as fit; the same at the end of the file."""
         size = _size(self.path)
-        return _grown(self, min(size, self.end + CHUNK), size)
+        grown = _grown(self, min(size, self.end + CHUNK), size, CHUNK)
+        most = len(self.lines) + MOST_LINES // 2
+        end = grown.lines[most].at if len(grown.lines) > most else grown.end
+        lines = grown.lines[:most][-MOST_LINES:]
+        return replace(grown, lines=lines, start=lines[0].at if lines else 0, end=end)
 
     def earlier(self) -> "Window":
-        """A piece further back; the same window at the start of the file."""
+        """Some lines further back, half as many as fit; the same at the start of the file."""
         if not self.start:
             return self
-        before = _read(Window(self.path), max(0, self.start - CHUNK), self.start, self.size)
+        begin, most = max(0, self.start - CHUNK), MOST_LINES // 2
+        before = _read(self, begin, self.start, self.size, most)
         both = (*before.lines, *self.lines)
         end = both[MOST_LINES].at if len(both) > MOST_LINES else self.end
-        return replace(self, lines=both[:MOST_LINES], start=before.start, end=end)
+        return replace(self, lines=both[:MOST_LINES], start=both[0].at if both else 0, end=end)
 
     def around(self, offset: int) -> "Window":
         """The window that has the line at `offset` in its middle."""
         size = _size(self.path)
         begin = max(0, offset - CHUNK // 2)
-        return _read(Window(self.path), begin, min(size, begin + CHUNK), size)
+        read = _read(self, begin, min(size, begin + CHUNK), size, CHUNK)
+        first = max(0, read.index(offset) - MOST_LINES // 2)
+        lines = read.lines[first : first + MOST_LINES]
+        beyond = read.lines[first + MOST_LINES :]
+        start, end = lines[0].at if lines else read.start, beyond[0].at if beyond else read.end
+        return replace(read, lines=lines, start=start, end=end)
 
     def index(self, offset: int) -> int:
         """Which of the lines holds the byte at `offset`."""
@@ -89,14 +99,14 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _grown(window: Window, end: int, size: int) -> Window:
-    """The window with the bytes up to `end`, and without as many lines at its start."""
+def _grown(window: Window, end: int, size: int, most: int) -> Window:
+    """The window with the bytes up to `end` too; of all lines the last, `most` at most."""
     data = _bytes(window.path, window.end, end)
     last = window.lines[-1:] if window.lines and not _is_closed(window) else ()
     kept = window.lines[: len(window.lines) - len(last)]
     begin = last[0].at if last else window.end
-    new = _split((last[0].data if last else b"") + data, begin, window.end + len(data))
-    lines = (*kept, *new)[-MOST_LINES:]
+    new = _split((last[0].data if last else b"") + data, begin, window.end + len(data), most)
+    lines = (*kept, *new)[-most:]
     start = lines[0].at if lines else window.start
     return Window(window.path, lines, start, window.end + len(data), size)
 
@@ -106,12 +116,12 @@ def _is_closed(window: Window) -> bool:
     return _bytes(window.path, window.end - 1, window.end) == b"\n"
 
 
-def _read(window: Window, begin: int, end: int, size: int) -> Window:
-    """The whole lines from `begin` on; the first, where it is cut, is left out."""
+def _read(window: Window, begin: int, end: int, size: int, most: int) -> Window:
+    """The last lines from `begin` to `end`; the first, where it is cut, is left out."""
     data = _bytes(window.path, begin, end)
     skipped = data.find(b"\n") + 1 if begin else 0
     first = begin + skipped
-    lines = _split(data[skipped:], first, begin + len(data))[-MOST_LINES:]
+    lines = _split(data[skipped:], first, begin + len(data), most)
     return Window(window.path, lines, lines[0].at if lines else first, begin + len(data), size)
 
 
@@ -125,8 +135,8 @@ def _bytes(path: Path, begin: int, end: int) -> bytes:
         return b""
 
 
-def _split(data: bytes, begin: int, end: int) -> tuple[Line, ...]:
-    """The lines of `data`, which ends at `end`; of what comes first only its end may be known."""
+def _split(data: bytes, begin: int, end: int, most: int) -> tuple[Line, ...]:
+    """The last lines of `data`, from `begin` to `end`; of the first only its end may be known."""
     pieces = data.split(b"\n")
     at = end
     lines = []
@@ -135,7 +145,7 @@ def _split(data: bytes, begin: int, end: int) -> tuple[Line, ...]:
         if piece or index:
             lines.append(Line(at, piece[-LONGEST:]))
         at -= 1
-        if len(lines) >= MOST_LINES:
+        if len(lines) >= most:
             break
     return tuple(reversed(lines))
 
