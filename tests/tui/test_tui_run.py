@@ -26,11 +26,15 @@ def ready(toy: Toy) -> Toy:
     return toy
 
 
-def edit(toy: Toy, old: str, new: str) -> None:
+@contextmanager
+def edited(toy: Toy, old: str, new: str) -> Iterator[None]:
+    """With `new` for `old` in campaign.yaml."""
     path = toy.root / "campaign.yaml"
     given = path.read_text(encoding="utf-8")
     assert old in given
     path.write_text(given.replace(old, new), encoding="utf-8")
+    yield
+    path.write_text(given, encoding="utf-8")
 
 
 async def choose(pilot: Pilot[int], name: str) -> None:
@@ -75,7 +79,7 @@ def test_nothing_typed_is_lost_whatever_comes_of_planning(ready: Toy) -> None:
         await type_trials(pilot, "7")
         (ready.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
         await pilot.press("enter")
-        await shows(pilot, "rule.py", "does not apply")
+        await shows(pilot, "hunk 1 does not fit")
         assert [one.value for one in app.screen.query(Input)] == ["fix", "7"]
         await pilot.press("escape")
         await shows(pilot, "1 Campaign")
@@ -87,7 +91,6 @@ def test_a_plan_that_takes_too_long_is_given_up(ready: Toy) -> None:
     slow = ready.root / "slow"
     slow.write_text("#!/bin/sh\nexec sleep 1000\n", encoding="utf-8")
     slow.chmod(0o755)
-    edit(ready, "here: {local: true}", f"here: {{local: true, python: {slow}}}")
 
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await choose(pilot, "fix")
@@ -98,12 +101,11 @@ def test_a_plan_that_takes_too_long_is_given_up(ready: Toy) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
 
-    drive(ready.root, script)
+    with edited(ready, "here: {local: true}", f"here: {{local: true, python: {slow}}}"):
+        drive(ready.root, script)
 
 
 def test_a_protected_campaign_is_run_once_its_name_is_typed(ready: Toy) -> None:
-    edit(ready, "cost:", "protected: true\ncost:")
-
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await choose(pilot, "fix")
         await type_trials(pilot, "5")
@@ -117,7 +119,8 @@ def test_a_protected_campaign_is_run_once_its_name_is_typed(ready: Toy) -> None:
         await shows(pilot, "✓ completed")
         await until(pilot, lambda: not app.runner.busy)
 
-    drive(ready.root, script)
+    with edited(ready, "cost:", "protected: true\ncost:"):
+        drive(ready.root, script)
 
 
 def test_a_run_that_is_refused_says_why(ready: Toy) -> None:
@@ -127,7 +130,7 @@ def test_a_run_that_is_refused_says_why(ready: Toy) -> None:
         await shows(pilot, "Plan for toy")
         (ready.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
         await pilot.press("y")
-        await shows(pilot, "not started", "does not apply")
+        await shows(pilot, "not started", "does not fit")
         await pilot.press("escape")
         await shows(pilot, "Nothing is running")
 
