@@ -19,7 +19,7 @@ from pathlib import Path
 
 from cycle_calls import PYTHON
 from cycle_hosts import Fleet, fleet
-from cycle_peers import ROOT, Campaign, Peer, peers, succeed
+from cycle_peers import ROOT, Campaign, Peer, peers
 
 LIMIT = 1.15
 NAMES = ["floor", "campaign", "pyinfra", "ansible"]
@@ -81,7 +81,7 @@ def _count(campaign: Campaign, made: Fleet, folder: Path) -> None:
     counted = folder / "calls.json"
     _, _, _, *arguments = campaign.command("run", "cycle", "-y")
     program = [str(ROOT / "benchmarks/cycle_calls.py"), str(counted)]
-    succeed([campaign.command()[0], *program, *arguments], PYTHONPATH=str(ROOT))
+    campaign.succeed([campaign.command()[0], *program, *arguments])
     _print_phases(json.loads(counted.read_text()), _processes(made))
 
 

@@ -32,13 +32,10 @@ class Peer(ABC):
 
 def succeed(command: list[str], given: str = "", **environ: str) -> None:
     """Runs a command. Raises SystemExit with what it said where it fails."""
+    inherited = {**os.environ, **environ}
+    inherited.pop("PYTHONDONTWRITEBYTECODE", None)  # installed commands have theirs written
     done = subprocess.run(
-        command,
-        input=given,
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environ},
-        check=False,
+        command, input=given, capture_output=True, text=True, env=inherited, check=False
     )
     if done.returncode:
         raise SystemExit(f"{shlex.join(command)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -100,8 +97,7 @@ class Campaign(Peer):
         super().__init__(folder, fleet)
         self.workspace = folder / "workspace"
         self.describe()
-        campaign = self.command("hypothesis", "add", "pace", "--claim", "it is slow")
-        succeed(campaign, PYTHONPATH=str(ROOT))
+        self.succeed(self.command("hypothesis", "add", "pace", "--claim", "it is slow"))
 
     def describe(self, python: str = "/usr/bin/python3") -> None:
         """Writes the workspace; `python` is what starts the agents."""
@@ -147,8 +143,13 @@ class Campaign(Peer):
         program = [sys.executable, "-m", "campaign.cli", "--workspace", str(self.workspace)]
         return [*program, *arguments]
 
+    def succeed(self, command: list[str]) -> None:
+        """Runs a command on this tree's code; what Python compiles of it goes aside."""
+        aside = str(self.folder / "compiled")
+        succeed(command, PYTHONPATH=str(ROOT), PYTHONPYCACHEPREFIX=aside)
+
     def cycle(self) -> None:
-        succeed(self.command("run", "cycle", "-y"), PYTHONPATH=str(ROOT))
+        self.succeed(self.command("run", "cycle", "-y"))
 
 
 def _service(target: Target) -> dict[str, object]:

@@ -121,14 +121,7 @@ def _plan_failures(rate: float) -> str:
 def _untrusted(comparison: Comparison, trusted: bool) -> Verdict | None:
     """What forbids to believe the comparison: no control of it, or it cries at everything."""
     if not trusted:
-        return Verdict(
-            Word.INCONCLUSIVE,
-            Qualifier.UNTRUSTED_YET,
-            ("no detector run has shown that this comparison sees known-bad keys and no others",),
-            still_needed=(
-                "run a detector playbook with known-bad rooms, same patch and comparison"
-            ),
-        )
+        return untrusted_yet()
     if comparison.matched:
         return None
     return Verdict(
@@ -136,6 +129,16 @@ def _untrusted(comparison: Comparison, trusted: bool) -> Verdict | None:
         Qualifier.ALL_MISMATCH,
         (f"all {comparison.joined} keys mismatch: the comparison itself is suspect",),
         still_needed="a comparison under which some keys match",
+    )
+
+
+def untrusted_yet() -> Verdict:
+    """The verdict where no detector run has vouched for the comparison."""
+    return Verdict(
+        Word.INCONCLUSIVE,
+        Qualifier.UNTRUSTED_YET,
+        ("no detector run has shown that this comparison sees known-bad keys and no others",),
+        still_needed="run a detector playbook with known-bad rooms, same patch and comparison",
     )
 
 

@@ -10,12 +10,12 @@ from hypotheses.rates import (
     fisher,
     newcombe,
     p_text,
-    rate_text,
     separated,
     share_text,
     trials_to_settle,
     wilson,
 )
+from hypotheses.tally import tally
 from hypotheses.verdict import Effect, Expect, Qualifier, Verdict, Word, ineffective, unproven
 
 CENSORED_LIMIT = 0.20
@@ -24,13 +24,18 @@ CENSORED_LIMIT = 0.20
 
 @dataclass(frozen=True)
 class _Arms:
-    """Both sides of a rate comparison, pooled, each with the number of its restarts."""
+    """Both sides of a rate comparison, pooled, each with the number of its restarts.
+
+    `treated` and `controlled` are their rates as text.
+    """
 
     treatment: Counts
     control: Counts
     restarts: int
     control_restarts: int
     against: str
+    treated: str
+    controlled: str
 
     @property
     def four(self) -> tuple[int, int, int, int]:
@@ -56,15 +61,22 @@ def judge_rate(
     *inconclusive, leading*, however many restarts they come from.
     """
     arms = _Arms(
-        pooled(treatment), pooled(control), _restarts(treatment), _restarts(control), against
+        pooled(treatment),
+        pooled(control),
+        restarts_of(treatment),
+        restarts_of(control),
+        against,
+        str(tally(treatment)),
+        str(tally(control)),
     )
     verdict = (
-        _invalid_rate(treatment, control, effect, accepted)
+        incomparable(treatment, control, effect, accepted)
         or _refused_rate(arms, expect)
         or _compared(arms, expect, effect)
     )
     reasons = (*verdict.reasons, *_censored_reasons(arms))
-    return replace(verdict, reasons=reasons, numbers=_rate_numbers(arms))
+    verdict = replace(verdict, reasons=reasons, numbers=_rate_numbers(arms))
+    return cautioned(verdict, treatment, control, against)
 
 
 def differences(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[str, ...]:
@@ -77,12 +89,13 @@ def differences(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[str,
     )
 
 
-def _invalid_rate(
+def incomparable(
     treatment: Sequence[Observation],
     control: Sequence[Observation],
     effect: Effect,
     accepted: frozenset[str],
 ) -> Verdict | None:
+    """The verdict where no comparison is possible; None where it is."""
     apart = _arm_differences(treatment, control, accepted)
     if effect is Effect.NOT_EFFECTIVE or not apart:
         return ineffective(effect)
@@ -111,12 +124,7 @@ def _distinct(side: Sequence[Observation], accepted: frozenset[str]) -> list[dic
 def _refused_rate(arms: _Arms, expect: Expect) -> Verdict | None:
     """What stands before any comparison: no control, no trials, nothing that could vanish."""
     if arms.control_restarts == 0:
-        return Verdict(
-            Word.INCONCLUSIVE,
-            Qualifier.NO_CONTROL,
-            (f"there are no trials of {arms.against} to compare with",),
-            still_needed=f"trials of {arms.against} under the same conditions",
-        )
+        return no_control(arms.against)
     if arms.treatment.n == 0 or arms.control.n == 0:
         empty = "the treatment" if arms.treatment.n == 0 else arms.against
         return Verdict(
@@ -130,14 +138,24 @@ def _refused_rate(arms: _Arms, expect: Expect) -> Verdict | None:
     return None
 
 
+def no_control(against: str) -> Verdict:
+    """The verdict where there is nothing to compare with."""
+    return Verdict(
+        Word.INCONCLUSIVE,
+        Qualifier.NO_CONTROL,
+        (f"there are no trials of {against} to compare with",),
+        still_needed=f"trials of {against} under the same conditions",
+    )
+
+
 def _reproduce_first(arms: _Arms) -> Verdict:
     bound = wilson(0, arms.control.n).high
     return Verdict(
         Word.INCONCLUSIVE,
         Qualifier.REPRODUCE_FIRST,
         (
-            f"{arms.against} {rate_text(arms.control)}: it did not fail, so nothing could vanish",
-            f"treatment {rate_text(arms.treatment)}",
+            f"{arms.against} {arms.controlled}: it did not fail, so nothing could vanish",
+            f"treatment {arms.treated}",
         ),
         still_needed=(
             f"failures in {arms.against} first; then, to show a rate of {share_text(bound)} gone,"
@@ -147,38 +165,41 @@ def _reproduce_first(arms: _Arms) -> Verdict:
 
 
 def _compared(arms: _Arms, expect: Expect, effect: Effect) -> Verdict:
-    qualifier = _direction(arms, expect) if separated(*arms.four) else ""
+    qualifier = direction(arms.dropped, expect) if separated(*arms.four) else ""
     reasons = (
-        f"treatment {rate_text(arms.treatment)}; {arms.against} {rate_text(arms.control)}",
+        f"treatment {arms.treated}; {arms.against} {arms.controlled}",
         f"difference {difference_text(arms.treatment, arms.control)},"
         f" Fisher {p_text(fisher(*arms.four))}",
     )
-    luck = (_restarts_reason(arms),) if qualifier == Qualifier.LEADING else ()
-    needed = _again(arms) if qualifier else _still_needed(arms, expect)
+    restarts = arms.restarts, arms.control_restarts
+    luck = (shared_luck(*restarts),) if qualifier == Qualifier.LEADING else ()
+    needed = again(arms.against) if qualifier else _still_needed(arms, expect)
     verdict = Verdict(Word.INCONCLUSIVE, qualifier, (*reasons, *luck), still_needed=needed)
     return unproven(verdict) if effect is Effect.UNPROVEN else verdict
 
 
-def _direction(arms: _Arms, expect: Expect) -> str:
-    """The qualifier of separated counts."""
+def direction(dropped: bool, expect: Expect) -> str:
+    """The qualifier of counts that are separated."""
     if expect is Expect.SAME:
         return Qualifier.DIFFERS
-    if arms.dropped == (expect is Expect.DROP):
+    if dropped == (expect is Expect.DROP):
         return Qualifier.LEADING
-    return Qualifier.LOWER if arms.dropped else Qualifier.WORSE
+    return Qualifier.LOWER if dropped else Qualifier.WORSE
 
 
-def _restarts_reason(arms: _Arms) -> str:
-    if arms.restarts == arms.control_restarts == 1:
+def shared_luck(restarts: int, control_restarts: int) -> str:
+    """Why so many restarts a side are at most leading by their counts."""
+    if restarts == control_restarts == 1:
         return "one restart a side: restarts share their luck, so this is at most leading"
     return (
-        f"restarts: {arms.restarts} against {arms.control_restarts};"
+        f"restarts: {restarts} against {control_restarts};"
         " trials of one restart share its luck, so counts alone are at most leading"
     )
 
 
-def _again(arms: _Arms) -> str:
-    return f"the same on fresh restarts, alternating with {arms.against}"
+def again(against: str) -> str:
+    """What a separated difference still needs."""
+    return f"the same on fresh restarts, alternating with {against}"
 
 
 def _still_needed(arms: _Arms, expect: Expect) -> str:
@@ -206,6 +227,28 @@ def _censored_reasons(arms: _Arms) -> tuple[str, ...]:
     )
 
 
+def cautioned(
+    verdict: Verdict,
+    treatment: Sequence[Observation],
+    control: Sequence[Observation],
+    against: str,
+) -> Verdict:
+    """With how a rule stopped either side, and without a lead that rests on such a stop.
+
+    Fisher's p is for a number of trials that was fixed before. Stopping at failures favours
+    them; only an e-value that was reached stands however often it is looked at.
+    """
+    own = [one.stop for one in treatment if one.stop]
+    theirs = [one.stop for one in control if one.stop and not one.stop.stands]
+    told = dict.fromkeys(f"stopping rule {one.told}" for one in own)
+    told |= dict.fromkeys(f"{against}: stopping rule {one.told}" for one in theirs)
+    verdict = replace(verdict, reasons=(*verdict.reasons, *told))
+    if verdict.qualifier != Qualifier.LEADING or all(one.stands for one in (*own, *theirs)):
+        return verdict
+    why = "p is for a fixed number of trials, and here a rule decided it: no lead by counts alone"
+    return replace(verdict, qualifier="", reasons=(*verdict.reasons, why))
+
+
 def _rate_numbers(arms: _Arms) -> dict[str, float | int | str]:
     treatment, control = arms.treatment, arms.control
     rate, control_rate = (wilson(one.fail, one.n) for one in (treatment, control))
@@ -230,5 +273,6 @@ def _rate_numbers(arms: _Arms) -> dict[str, float | int | str]:
     }
 
 
-def _restarts(side: Sequence[Observation]) -> int:
+def restarts_of(side: Sequence[Observation]) -> int:
+    """How many restarts the observations belong to."""
     return len({one.restart for one in side})

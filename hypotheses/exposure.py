@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf
+from math import inf, log1p, sqrt
 
 from hypotheses.rates import p_text
 
 TAIL = 0.025
 """Either side of a 95% interval."""
+MINUTE, HOUR = 60.0, 3600.0
+SIX = 6
+"""Failures on one side, none on the other, that are separated at equal exposure."""
+MOST = 1000
+"""Times the control's exposure; what would not be separated then never is."""
 
 
 @dataclass(frozen=True)
@@ -98,16 +103,77 @@ def compare(first: Exposure, second: Exposure) -> Compared:
     return Compared(ratio, min(1.0, float(binomtest(k, n, share).pvalue)))
 
 
-def exposure_text(one: Exposure, unit: str = "s") -> str:
-    """Such as "5 in 600 s, one in 120 s (51.4-370)", or "0 in 1800 s, at most one in 488 s"."""
-    counts = f"{one.failures} in {_number(one.amount)} {unit}"
+def clean_needed(rate: float, confidence: float = 0.95) -> float:
+    """The exposure without a failure that shows a rate to be gone: 3.0 / rate at 95%."""
+    if not rate > 0 or not 0 < confidence < 1:
+        raise ValueError(
+            f"rate {rate}, confidence {confidence}: need a rate over 0, under 1 of both"
+        )
+    return -log1p(-confidence) / rate
+
+
+def clean_to_separate(control: Exposure) -> float | None:
+    """The least exposure that, without a failure, is separated from `control`.
+
+    None where no exposure would be: a failure or two may always be luck.
+    """
+    if not control.failures:
+        return None
+    low, high = 0.0, control.amount
+    while not compare(Exposure(0, high), control).separated:
+        low, high = high, 2 * high
+        if high > MOST * control.amount:
+            return None
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if compare(Exposure(0, middle), control).separated else (middle, high)
+        )
+    return high
+
+
+def to_settle(first: Exposure, second: Exposure) -> float | None:
+    """The exposure a side that separates the observed rates four times in five, were they true.
+
+    By the square root of counts, whose variance is a quarter whatever the rate. Against a side
+    without a failure it takes six on the other for p to fall under .05: the answer is the exposure
+    that brings six. None where the rates are equal or a side has no exposure.
+    """
+    if first.rate is None or second.rate is None or first.rate == second.rate:
+        return None
+    low, high = sorted((first.rate, second.rate))
+    if low == 0:
+        from scipy.special import gammaincinv
+
+        return float(gammaincinv(SIX, 0.8)) / high
+    return (1.96 + 0.84) ** 2 / 2 / (sqrt(high) - sqrt(low)) ** 2
+
+
+def exposure_text(one: Exposure, unit: str = "seconds") -> str:
+    """Such as "5 in 10 min, one in 2 min (51.4 s to 6.16 min)", "0 in 1 h, at most one in 16 min".
+
+    `unit` is seconds, which are written as time, or attempts.
+    """
     if not one.amount:
-        return "no exposure"
+        return f"{one.failures} in no exposure"
+    counts = f"{one.failures} in {amount_text(one.amount, unit)}"
     bounds = rate_interval(one)
     if not one.failures:
-        return f"{counts}, at most one in {_number(1 / bounds.high)} {unit}"
-    between = f"{_number(1 / bounds.high)}-{_number(1 / bounds.low)}"
-    return f"{counts}, one in {_number(one.amount / one.failures)} {unit} ({between})"
+        return f"{counts}, at most one in {amount_text(1 / bounds.high, unit)}"
+    low = amount_text(1 / bounds.high, unit).removesuffix(" attempts")
+    between = f"{low} to {amount_text(1 / bounds.low, unit)}"
+    return f"{counts}, one in {amount_text(one.amount / one.failures, unit)} ({between})"
+
+
+def amount_text(amount: float, unit: str) -> str:
+    """An exposure: 51.4 s, 8.13 min, 2.5 h; or 40 attempts."""
+    if unit != "seconds":
+        return f"{_number(amount)} {unit}"
+    if amount < 2 * MINUTE:
+        return f"{_number(amount)} s"
+    if amount < 2 * HOUR:
+        return f"{_number(amount / MINUTE)} min"
+    return f"{_number(amount / HOUR)} h"
 
 
 def compared_text(first: Exposure, second: Exposure) -> str:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
+MOST_COUNTS = 20_000
+"""Of a control with more trials than this, not every number of failures is looked at."""
 REACH = 0.8
 """How far, in log odds, the grid goes beyond a control's rate that lies near its end."""
 
@@ -190,13 +192,37 @@ def predictive_p(belief: Posterior, control: Restart) -> float:
     import numpy as np
     from scipy.special import gammaln
 
-    fails = np.arange(control.n + 1)[:, None]
+    fails, each = _counts(control)
     passes = control.n - fails
-    at = points(belief.grid)
-    sequence = log_beta_binomial(fails, np.full_like(fails, control.n), at.p0, at.rho)
+    rates, weights = _baselines(belief)
+    sequence = log_beta_binomial(fails, np.full_like(fails, control.n), *rates)
     orders = gammaln(control.n + 1) - gammaln(fails + 1) - gammaln(passes + 1)
-    chances = np.exp(sequence + orders) @ belief.weights.sum(axis=0)
-    return float(min(1.0, chances[chances <= chances[control.fail] * (1 + 1e-9)].sum()))
+    chances = np.exp(sequence + orders) @ weights
+    as_rare = chances <= chances[(fails == control.fail)[:, 0]] * (1 + 1e-9)
+    return float(min(1.0, chances[as_rare] @ each[as_rare]))
+
+
+def _counts(control: Restart) -> tuple[NDArray[np.int_], Floats]:
+    """The numbers of failures that a control could have had, and for how many each stands.
+
+    All of them; of more than `MOST_COUNTS` so many, evenly spaced, and its own.
+    """
+    import numpy as np
+
+    places = np.linspace(0, control.n, min(control.n, MOST_COUNTS) + 1).round().astype(int)
+    fails = np.union1d(places, [control.fail])
+    between = (fails[1:] + fails[:-1]) / 2
+    return fails[:, None], np.diff(np.concatenate([[-0.5], between, [control.n + 0.5]]))
+
+
+def _baselines(belief: Posterior) -> tuple[Floats, Floats]:
+    """Each p0 with each rho (2 x pairs), and the weight of each pair."""
+    import numpy as np
+
+    at = points(belief.grid)
+    pairs, place = np.unique(np.stack([at.p0, at.rho]), axis=1, return_inverse=True)
+    weights = np.bincount(place.ravel(), belief.weights.sum(axis=0))
+    return pairs, weights.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,13 +15,17 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One unit that can fail. `keys` join it to log lines; `seconds` is its duration."""
+    """One unit that can fail. `keys` join it to log lines; `seconds` is its duration.
+
+    `attempts` is how often it tried, where one trial tries again until it fails.
+    """
 
     outcome: str
     result: Result
     ident: str | None = None
     keys: tuple[str, ...] = ()
     seconds: float | None = None
+    attempts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +67,27 @@ def like_the_newest(observations: Sequence["Observation"]) -> tuple["Observation
     return tuple(one for one in observations if one.conditions == observations[-1].conditions)
 
 
+def early_stops(observations: Iterable["Observation"]) -> tuple[str, ...]:
+    """How rules ended some of the observations early, in brief."""
+    return tuple(one.stop.early for one in observations if one.stop and one.stop.early)
+
+
 def pooled(observations: Iterable["Observation"]) -> Counts:
     """The counts of several observations together."""
     return sum((one.counts for one in observations), Counts())
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """How an observation ended that had a rule for an early stop; `told` is that in full.
+
+    `early` is the same in brief, empty where the rule did not end it. `stands`: its counts may be
+    compared as if their number had been fixed before.
+    """
+
+    told: str
+    early: str = ""
+    stands: bool = True
 
 
 @dataclass(frozen=True)
@@ -73,7 +95,8 @@ class Observation:
     """The trials of one reproducer execution in one boot.
 
     `restart` names the restart cycle (the cluster) it belongs to; `conditions` maps the name
-    of each recorded condition to its value, as text.
+    of each recorded condition to its value, as text. `exposure` is what its trials ran in all,
+    in `unit`; None where its reproducer measures none.
     """
 
     counts: Counts
@@ -82,3 +105,6 @@ class Observation:
     playbook: str = ""
     arm: str = ""
     conditions: Mapping[str, str] = field(default_factory=dict)
+    stop: Stopping | None = None
+    exposure: float | None = None
+    unit: str = ""

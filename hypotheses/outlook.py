@@ -83,15 +83,29 @@ def _settled(
     import numpy as np
 
     settings = belief.settings
-    counts = np.arange(trials + 1)
-    there, gone = log_likelihoods(belief.grid, settings.slip, counts, np.full_like(counts, trials))
-    with np.errstate(divide="ignore"):
-        joint = np.log(sides)[:, None, :] + np.zeros((1, len(fails), 1))
+    there, gone = _likelihoods(belief, fails, trials)
+    joint = np.broadcast_to(sides[:, None, :], (2, *there[:, 0].shape))
     chances = []
-    for column, switched in zip(fails.T, off.tolist(), strict=True):
-        joint = joint + np.stack([there[column], (gone if switched else there)[column]])
-        staying, removing = np.exp(joint - joint.max(axis=(0, 2), keepdims=True)).sum(axis=2)
-        posterior = removing / (staying + removing)
+    for at, switched in enumerate(off.tolist()):
+        joint = joint * np.stack([there[:, at], (gone if switched else there)[:, at]])
+        joint /= joint.sum(axis=(0, 2), keepdims=True)
+        posterior = joint[1].sum(axis=1)
         settled = (posterior >= settings.supported) | (posterior <= settings.refuted)
         chances.append(float(settled.mean()))
     return tuple(chances)
+
+
+def _likelihoods(belief: Posterior, fails: Ints, trials: int) -> tuple[Floats, Floats]:
+    """There and gone, futures x restarts x points, as shares of the restart's likeliest.
+
+    A future is drawn from one of the points, which therefore never gets too small for a float.
+    """
+    import numpy as np
+
+    counts, which = np.unique(fails, return_inverse=True)
+    sides = np.stack(
+        log_likelihoods(belief.grid, belief.settings.slip, counts, np.full_like(counts, trials))
+    )
+    there, gone = np.exp(sides - sides.max(axis=(0, 2), keepdims=True))
+    places = which.reshape(fails.shape)
+    return there[places], gone[places]

@@ -27,6 +27,7 @@ from hypotheses.sequential import (
     Sequences,
     Walk,
     WhenDecided,
+    by_trials,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class Purpose(StrEnum):
     SEARCH = "search"
     CONTROL = "control"
     REPRODUCE = "reproduce first"
+    DRIFT = "new baseline"
+    SHOW = "show the claim"
+    PROBE = "see the mechanism"
+    DETECTOR = "test the detector"
 
 
 @dataclass(frozen=True)
@@ -140,14 +145,13 @@ def rank(
     trial = np.array([_over_zero(one.seconds_per_trial, seconds_per_trial) for one in given])
     sequences = _sequences(belief, [one.toggles for one in given])
     rates, bits = Walk(sequences).most_a_second(restart, trial)
-    order = np.argsort(-rates, kind="stable")[: FEW if candidates is None else MANY].tolist()
-    saved = float(bits[rates.argmax()])
-    choices = [
-        _search(
-            belief, given[at].toggles, sequences.only(at), rates[at], saved, restart[at], trial[at]
-        )
-        for at in order
-    ]
+    best = np.argsort(-rates, kind="stable")[: FEW if candidates is None else MANY]
+    choices = _planned(
+        belief,
+        [given[at].toggles for at in best],
+        sequences.only(best.tolist()),
+        _Economy(rates[best], float(bits[best[0]]), restart[best], trial[best]),
+    )
     return tuple(sorted(choices, key=lambda one: -one.worth))
 
 
@@ -249,81 +253,98 @@ def sequence_chances(grid: Grid, slip: float, trials: int) -> tuple[Floats, Floa
     return np.exp(alive).T.copy(), np.exp(gone).T.copy()
 
 
-def _search(
-    belief: Posterior,
-    toggles: frozenset[str],
-    sequences: Sequences,
-    rate: float,
-    saved: float,
-    restart: float,
-    trial: float,
-) -> Choice:
-    """The choice for one set: its plan at a share of its best price, and what that leads to.
+@dataclass(frozen=True, eq=False)
+class _Economy:
+    """What each set's restart costs and should bring; one number a set.
 
-    A decision is worth `saved` bits: what the best of the next restarts would bring.
+    `rates` are the most bits a second, `restart` and `trial` are seconds. A decision is worth
+    `saved` bits: what the best of the next restarts would bring.
     """
+
+    rates: Floats
+    saved: float
+    restart: Floats
+    trial: Floats
+
+
+def _planned(
+    belief: Posterior, sets: Sequence[frozenset[str]], sequences: Sequences, economy: _Economy
+) -> list[Choice]:
+    """A choice for each set: its plan at a share of its best price, and what that leads to."""
     import numpy as np
 
     walk = Walk(sequences)
-    settled = _settled(belief, toggles, sequences)
-    bonus = [saved * one.astype(np.float64) for one in settled]
-    policy = walk.best(np.array([belief.settings.price * rate * trial]), bonus)
-    stop = [here | there for here, there in zip(policy.stop, settled, strict=True)]
+    settled = _settled(belief, sets, sequences)
+    bonus = np.where(settled, np.float64(economy.saved), np.float64(0))
+    price = belief.settings.price * economy.rates * economy.trial
+    stop = walk.best(price, bonus).stop | settled
     ends = walk.ends(stop)
-    trials = sum(n * float(one.sum()) for n, one in enumerate(ends))
-    bits = sum(float((one * gain).sum()) for one, gain in zip(ends, walk.gain, strict=True))
-    decides = sum(float(one[there].sum()) for one, there in zip(ends, settled, strict=True))
-    seconds = restart + trial * trials
-    flat, posterior = (np.concatenate(rows, axis=1)[0] for rows in (ends, walk.posterior))
-    removes = float(posterior[0])
-    return Choice(
-        toggles=toggles,
-        purpose=Purpose.SEARCH,
-        rule=WhenDecided(tuple(map(_marks, stop, settled))),
-        bits=max(0.0, bits),
-        seconds=seconds,
-        trials=trials,
-        decides=decides,
-        worth=max(0.0, bits + decides * saved) / seconds,
-        removes=removes,
-        if_gone=_mean_where(posterior > removes, flat, posterior, removes),
-        if_there=_mean_where(posterior < removes, flat, posterior, removes),
+    driven = np.repeat(np.arange(sequences.trials + 1), np.arange(1, sequences.trials + 2))
+    trials, bits, worth = ends @ driven, (ends * walk.gain).sum(1), (ends * bonus).sum(1)
+    seconds = economy.restart + economy.trial * trials
+    removes, if_gone, if_there = _ways_out(ends, walk.posterior)
+    bits = np.maximum(0, bits)
+    columns = (
+        bits,
+        seconds,
+        trials,
+        (ends * settled).sum(1),
+        np.maximum(0, bits + worth) / seconds,
+        removes,
+        if_gone,
+        if_there,
     )
+    numbers = np.stack(columns, axis=1).tolist()
+    rules = _rules(stop, settled, sequences.trials)
+    return [
+        Choice(toggles, Purpose.SEARCH, rule, *row)
+        for toggles, rule, row in zip(sets, rules, numbers, strict=True)
+    ]
 
 
-def _mean_where(chosen: Bools, weights: Floats, values: Floats, otherwise: float) -> float:
-    total = float(weights[chosen].sum())
-    return float(weights[chosen] @ values[chosen]) / total if total > 0 else otherwise
+def _ways_out(ends: Floats, posterior: Floats) -> tuple[Floats, Floats, Floats]:
+    """The probability to remove before a restart; its means after it, where it rose and fell."""
+    import numpy as np
+
+    removes = posterior[:, 0]
+    means = []
+    for there in (posterior > removes[:, None], posterior < removes[:, None]):
+        weights = np.where(there, ends, 0.0)
+        total = weights.sum(axis=1)
+        some = total > 0
+        mean = (weights * posterior).sum(axis=1) / np.where(some, total, 1)
+        means.append(np.where(some, mean, removes))
+    return removes, means[0], means[1]
 
 
-def _settled(belief: Posterior, toggles: frozenset[str], sequences: Sequences) -> list[Bools]:
-    """Where one state would be probable enough to end the search: one 1 x (n + 1) array a n.
+def _settled(belief: Posterior, sets: Sequence[frozenset[str]], sequences: Sequences) -> Bools:
+    """Where one state would be probable enough to end the search: sets x cells.
 
     Only the most probable states of either side can get there.
     """
     import numpy as np
 
     settings = belief.settings
-    alive, gone = sequence_chances(belief.grid, settings.slip, settings.max_trials)
-    removed = belief.removed([toggles])[:, 0]
-    total = (sequences.there + sequences.gone)[0]
-    best = np.zeros(len(total))
-    for side, table in ((~removed, alive), (removed, gone)):
-        order = np.argsort(-np.where(side, belief.probabilities, -1), kind="stable")
-        top = belief.weights[order[: min(TOP, int(side.sum()))]]
-        if len(top):
-            best = np.maximum(best, (top @ table).max(axis=0))
-    enough = best >= settings.decided * total
-    enough[0] = False
-    edges = np.arange(1, settings.max_trials + 1).cumsum()
-    return [one[None, :] for one in np.split(enough, edges)]
+    tables = sequence_chances(belief.grid, settings.slip, settings.max_trials)
+    best = np.zeros_like(sequences.there)
+    for at, removed in enumerate(belief.removed(sets).T):
+        for side, table in zip((~removed, removed), tables, strict=True):
+            order = np.argsort(-np.where(side, belief.probabilities, -1), kind="stable")
+            top = belief.weights[order[: min(TOP, int(side.sum()))]]
+            if len(top):
+                best[at] = np.maximum(best[at], (top @ table).max(axis=0))
+    enough: Bools = best >= settings.decided * (sequences.there + sequences.gone)
+    enough[:, 0] = False
+    return enough
 
 
-def _marks(stop: Bools, settled: Bools) -> str:
-    return "".join(
-        SETTLED if there else TAUGHT if here else GO_ON
-        for here, there in zip(stop[0].tolist(), settled[0].tolist(), strict=True)
-    )
+def _rules(stop: Bools, settled: Bools, trials: int) -> list[Rule]:
+    """The stopping tables."""
+    import numpy as np
+
+    marks = np.where(settled, SETTLED, np.where(stop, TAUGHT, GO_ON))
+    tables = zip(*(map("".join, row.tolist()) for row in by_trials(marks, trials)), strict=True)
+    return [WhenDecided(table) for table in tables]
 
 
 def _control_rule(belief: Posterior, purpose: Purpose) -> Rule:

@@ -6,11 +6,11 @@ reason to stop, or None. What the model believes does not depend on the rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import exp, log
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,15 +44,16 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Fixed:
-    """All trials, whatever they bring."""
+    """All trials, whatever they bring; `why`, where another rule was asked for."""
 
     at_most: int
+    why: str = ""
 
     def __post_init__(self) -> None:
         _check_at_most(self.at_most)
 
     def __str__(self) -> str:
-        return f"fixed: {_trials(self.at_most)}"
+        return f"fixed: {_trials(self.at_most)}{f', since {self.why}' if self.why else ''}"
 
     def stop(self, outcomes: Sequence[bool]) -> str | None:
         return f"all {_trials(self.at_most)} done" if len(outcomes) >= self.at_most else None
@@ -104,7 +105,27 @@ class WhenDecided:
         return len(self.marks) - 1
 
     def __str__(self) -> str:
-        return f"when decided, at most {_trials(self.at_most)}"
+        ends = " or ".join(self._ends())
+        return f"when decided, at most {_trials(self.at_most)}{f': at {ends}' if ends else ''}"
+
+    def _ends(self) -> Iterator[str]:
+        """Where it stops early, in words: so many failures within so many trials, or clean ones."""
+        for failures in range(1, self.at_most):
+            within = self._through(failures)
+            if within >= self.at_most - 1:
+                yield _failures(failures)
+                break
+            if within:
+                yield f"{_failures(failures)} within {_trials(within)}"
+        clean = [n for n in range(1, self.at_most) if self.marks[n][0] != GO_ON]
+        if clean:
+            yield f"{_trials(clean[0])} without one"
+
+    def _through(self, failures: int) -> int:
+        """The last trial up to which the `failures`-th failure ends it, whenever it comes; or 0."""
+        rows = range(failures, self.at_most)
+        going_on = (n for n in rows if self.marks[n][failures] == GO_ON)
+        return next(going_on, self.at_most) - 1 if self.marks[failures][failures] != GO_ON else 0
 
     def stop(self, outcomes: Sequence[bool]) -> str | None:
         n = len(outcomes)
@@ -174,21 +195,22 @@ class Sequences:
     gone: Floats
     trials: int
 
-    def only(self, at: int) -> Sequences:
-        """Those of one toggle set."""
-        return Sequences(self.there[at : at + 1], self.gone[at : at + 1], self.trials)
+    def only(self, sets: Sequence[int]) -> Sequences:
+        """Those of some of the toggle sets, by their places."""
+        chosen = list(sets)
+        return Sequences(self.there[chosen], self.gone[chosen], self.trials)
 
 
 @dataclass(frozen=True, eq=False)
 class Policy:
     """The best stopping for each toggle set: expected bits, expected trials, where to stop.
 
-    `stop` has one sets x (n + 1) array for each n.
+    `stop` is sets x cells.
     """
 
     bits: Floats
     trials: Floats
-    stop: tuple[Bools, ...]
+    stop: Bools
 
 
 class Walk:
@@ -199,41 +221,36 @@ class Walk:
 
         self.sequences = sequences
         chance = np.maximum(sequences.there + sequences.gone, LEAST)
-        posterior = sequences.gone / chance
-        self.posterior = self._rows(posterior)
-        gain = binary_entropy(posterior[:, :1]) - binary_entropy(posterior)
-        self.gain = self._rows(gain)
-        rows = self._rows(chance)
+        self.posterior: Floats = sequences.gone / chance
+        self.gain: Floats = binary_entropy(self.posterior[:, :1]) - binary_entropy(self.posterior)
         self.fails: list[Floats] = [
-            np.clip(after[:, 1:] / now, 0, 1) for now, after in pairwise(rows)
+            np.clip(after[:, 1:] / now, 0, 1) for now, after in pairwise(self._rows(chance))
         ]
 
-    def best(self, price: Floats, bonus: Sequence[Floats] | None = None) -> Policy:
+    def best(self, price: Floats, bonus: Floats | float = 0.0) -> Policy:
         """Where one more trial of each set is worth `price` bits, one price a set; else stop.
 
         At least one trial is made. The value of stopping after (n, k) is what was learnt of
         whether the set removes the failure: the entropy before less the entropy then, in bits;
-        and the `bonus` of that place, if any (one sets x (n + 1) array a n).
+        and the `bonus` of that place, if any (sets x cells).
         """
         import numpy as np
 
-        cost = price[:, None]
-        value = self.gain
-        if bonus is not None:
-            value = [gain + more for gain, more in zip(self.gain, bonus, strict=True)]
-        bits, trials = value[-1], np.zeros_like(value[-1])
-        stop = [np.ones(bits.shape, dtype=np.bool_)]
+        value = self._rows(self.gain + bonus)
+        last = value[-1]
+        ahead = np.stack([last, np.zeros_like(last)])
+        stop = [np.ones(last.shape, dtype=np.bool_)]
         for n in range(self.sequences.trials - 1, -1, -1):
-            fails = self.fails[n]
-            more_bits = fails * bits[:, 1:] + (1 - fails) * bits[:, :-1]
-            more_trials = 1 + fails * trials[:, 1:] + (1 - fails) * trials[:, :-1]
-            enough = value[n] >= more_bits - cost * more_trials
+            ahead = ahead[..., :-1] + self.fails[n] * (ahead[..., 1:] - ahead[..., :-1])
+            ahead[1] += 1
+            enough = value[n] >= ahead[0] - price[:, None] * ahead[1]
             if n == 0:
                 enough[:] = False
-            bits = np.where(enough, value[n], more_bits)
-            trials = np.where(enough, 0.0, more_trials)
+            np.copyto(ahead[0], value[n], where=enough)
+            ahead[1][enough] = 0
             stop.append(enough)
-        return Policy(bits[:, 0], trials[:, 0], tuple(reversed(stop)))
+        bits, trials = ahead[..., 0]
+        return Policy(bits, trials, np.concatenate(stop[::-1], axis=1))
 
     def most_a_second(self, restart: Floats, trial: Floats) -> tuple[Floats, Floats]:
         """For each set the most expected bits a second of any stopping, and that plan's bits.
@@ -253,28 +270,33 @@ class Walk:
                 break
         return rates, bits
 
-    def ends(self, stop: Sequence[Bools]) -> list[Floats]:
-        """The chance to stop after each (n, k) under a stopping table: one sets x (n + 1) a n."""
+    def ends(self, stop: Bools) -> Floats:
+        """The chance to stop after each (n, k) under stopping tables: both sets x cells.
+
+        The last trial ends it whatever the table says.
+        """
         import numpy as np
 
-        reach = np.ones((len(self.sequences.there), 1))
+        reach = np.ones((len(stop), 1))
         ends = []
-        for n, here in enumerate(stop):
+        for here, fails in zip(self._rows(stop), self.fails, strict=False):
             ends.append(np.where(here, reach, 0.0))
-            if n == self.sequences.trials:
-                break
-            on = np.where(here, 0.0, reach)
-            reach = np.zeros((len(on), n + 2))
-            reach[:, 1:] += on * self.fails[n]
-            reach[:, :-1] += on * (1 - self.fails[n])
-        return ends
+            on = reach - ends[-1]
+            failed = on * fails
+            reach = np.zeros((len(on), on.shape[1] + 1))
+            reach[:, 1:] = failed
+            reach[:, :-1] += on - failed
+        return np.concatenate([*ends, reach], axis=1)
 
-    def _rows(self, cells: Floats) -> list[Floats]:
+    def _rows(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
         """One sets x (n + 1) array for each n."""
-        return [
-            cells[:, n * (n + 1) // 2 : (n + 1) * (n + 2) // 2]
-            for n in range(self.sequences.trials + 1)
-        ]
+        return by_trials(cells, self.sequences.trials)
+
+
+def by_trials(cells: NDArray[Any], trials: int) -> list[NDArray[Any]]:
+    """Sets x cells as one sets x (n + 1) array for each n up to `trials`."""
+    edges = [n * (n + 1) // 2 for n in range(trials + 2)]
+    return [cells[:, start:end] for start, end in pairwise(edges)]
 
 
 def binary_entropy(p: Floats) -> Floats:

@@ -3,7 +3,7 @@
 The rules themselves are in `by_rate`, `by_mismatch` and `by_model`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -46,6 +46,13 @@ class Effect(StrEnum):
     EFFECTIVE = "effective"
     UNPROVEN = "unproven"
     NOT_EFFECTIVE = "not effective"
+
+
+def weakest(effects: Iterable[Effect]) -> Effect:
+    """What holds of several boots together; of none, that they were effective."""
+    found = set(effects)
+    order = (Effect.NOT_EFFECTIVE, Effect.UNPROVEN)
+    return next((one for one in order if one in found), Effect.EFFECTIVE)
 
 
 class Expect(StrEnum):

@@ -28,6 +28,12 @@ def removes(playbook: Playbook) -> frozenset[str]:
     return frozenset(one for _, change in _changes(playbook) for one in change.removes)
 
 
+def in_arm(playbook: Playbook, arm: str) -> Playbook:
+    """The playbook as it is in one of its arms."""
+    steps = tuple(step for step in playbook.steps if step.when in (None, arm))
+    return replace(playbook, arms=(), steps=steps)
+
+
 def unfit(playbook: Playbook) -> str | None:
     """Why the playbook cannot be part of one restart; None where it can."""
     kinds = [type(step.action) for step in playbook.steps]

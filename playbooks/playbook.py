@@ -73,10 +73,14 @@ class Restart:
 
 @dataclass(frozen=True)
 class StopWhen:
-    """When a reproduction stops: after all its trials, after `failures`, or by the e-process."""
+    """When a reproduction stops: after all trials, after `failures`, by a rule fixed in the plan.
 
-    kind: Literal["fixed", "failures", "sequential"] = "fixed"
+    `otherwise_fixed`: after all trials where that rule has nothing to go by.
+    """
+
+    kind: Literal["fixed", "failures", "sequential", "when_decided"] = "fixed"
     failures: int = 0
+    otherwise_fixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,11 +167,14 @@ class Step:
 
 @dataclass(frozen=True)
 class RateRule:
-    """Judged by failure rates; `against` is "baseline", an arm, or another playbook's name."""
+    """Judged by failure rates; `against` is "baseline", an arm, or another playbook's name.
+
+    Of trials (`kind` rate), or of the time or attempts that they took (time).
+    """
 
     expect: Expect
     against: str = "baseline"
-    kind: Literal["rate"] = "rate"
+    kind: Literal["rate", "time"] = "rate"
 
 
 @dataclass(frozen=True)

@@ -186,18 +186,23 @@ class ParseSpec:
 
 @dataclass(frozen=True)
 class Reproducer:
-    """Templates `{{ name }}` in `command`, `env` values and `trials` are filled from variables."""
+    """Templates `{{ name }}` in `command`, `env` values and `trials` are filled from variables.
+
+    `exposure` is what failures are counted against besides trials: how long these ran, or how
+    often they tried.
+    """
 
     name: str
     command: tuple[str, ...]
     on: str
     parse: ParseSpec
     timeout_s: float
-    on_timeout: Literal["censored", "fail"]
+    on_timeout: Literal["censored", "fail", "pass"]
     cwd: str
     env: Mapping[str, str] = field(default_factory=dict)
     trials: str | None = None
     crash_is: Literal["invalid", "fail"] = "invalid"
+    exposure: Literal["seconds", "attempts"] | None = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +216,15 @@ class Cost:
     def money(self, downtime_s: float, occupied_s: float) -> float:
         """The price of `downtime_s` seconds down and `occupied_s` seconds occupied."""
         return (downtime_s * self.downtime_per_hour + occupied_s * self.occupied_per_hour) / 3600.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the whole campaign may cost; None: no limit."""
+
+    downtime_s: float | None = None
+    restarts: int | None = None
+    money: float | None = None
 
 
 @dataclass(frozen=True)
@@ -229,6 +243,7 @@ class System:
     reproducers: Mapping[str, Reproducer] = field(default_factory=dict)
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cost: Cost = field(default_factory=Cost)
+    budget: Budget = Budget()
     statistics: Settings = DEFAULTS
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)

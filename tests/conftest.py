@@ -1,10 +1,14 @@
 """The toy workspace for every test that runs the whole program."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# The matrices here are small, and the tests share the cores already.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The root too: folders of tests that are named as our packages would otherwise pass for them.
 _TESTS = Path(__file__).parent

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import click
 
-from campaign.cli import options
+from campaign.cli import advice, options
 from campaign.cli.run import run
-from campaign.cli.text import columns, count, money, seconds, shown, tell
+from campaign.cli.text import columns, count, seconds, shown, tell
 from campaign.errors import CampaignError, Exit
-from campaign.operations.advise import Advice, Option, advise
-from campaign.operations.power import ByMismatch, ByRate, Power, Settling
+from campaign.operations.advise import Advice, advise
+from campaign.operations.power import ByMismatch, ByRate, ByTime, Power, Settling
 from campaign.operations.power import power as reckon
 
 
@@ -30,7 +30,7 @@ def next(
     if not run_it:
         _show(found, as_json)
         return Exit.COMPLETED
-    tell(shown("\n".join(_lines(found))))
+    tell(shown("\n".join(advice.lines(found))))
     if not found.options:
         raise CampaignError(Exit.REFUSED, "there is nothing to run next")
     best = (found.options[0].name,)
@@ -42,65 +42,7 @@ def _show(found: Advice, as_json: bool) -> None:
     if as_json:
         options.print_json(found)
     else:
-        click.echo(shown("\n".join(_lines(found))))
-
-
-def _lines(found: Advice) -> Iterator[str]:
-    from hypotheses.by_model import chance_text
-
-    yield f"{found.campaign}: {count(found.restarts, 'restart')} weighed"
-    suspects = sorted(found.parts.items(), key=lambda one: -one[1])
-    believed = [f"{slug} {chance_text(part)}" for slug, part in suspects]
-    yield f"part of the cause: {', '.join(believed)}; none of these {chance_text(found.none)}"
-    yield from found.notes
-    if found.options:
-        yield ""
-        yield columns([_HEADER, *(_row(one, found.currency) for one in found.options)], _RIGHT)
-        yield ""
-        yield from _best(found.options[0])
-    if found.left_out:
-        yield f"left out: {'; '.join(found.left_out)}"
-
-
-_HEADER = ("run", "removes", "trials", "takes", "cost", "bits", "a minute", "it goes", "or stays")
-_RIGHT = range(2, 9)
-
-
-def _row(option: Option, currency: str) -> tuple[str, ...]:
-    from hypotheses.by_model import chance_text
-
-    guess = "~" if option.guessed else ""
-    row = (
-        option.name,
-        ", ".join(option.toggles) or f"nothing ({option.purpose})",
-        str(option.trials),
-        guess + seconds(option.seconds),
-        money(option.money, currency),
-    )
-    if not option.toggles:
-        return (*row, "-", "-", "-", "-")
-    return (
-        *row,
-        f"{option.bits:.2f}",
-        f"{60 * option.bits / option.seconds:.2f}",
-        f"-> {chance_text(option.if_gone)}",
-        f"-> {chance_text(option.if_there)}",
-    )
-
-
-def _best(option: Option) -> Iterator[str]:
-    from hypotheses.by_model import chance_text
-
-    if option.toggles:
-        what = " and ".join(option.toggles)
-        yield (
-            f"Removing {what} ends the failure with {chance_text(option.removes)}; clean trials"
-            f" would make that {chance_text(option.if_gone)},"
-            f" failures {chance_text(option.if_there)}."
-        )
-    yield f"run it: campaign next --run, or: campaign run {option.name}"
-    if option.guessed:
-        yield "~ is a guess: this ledger has no restart with trials to go by yet."
+        click.echo(shown("\n".join(advice.lines(found))))
 
 
 @click.command()
@@ -118,10 +60,7 @@ def power(context: click.Context, playbook: str, variables: tuple[str, ...], as_
 
 
 def _powers(found: Power) -> Iterator[str]:
-    from hypotheses.rates import rate_text
-
-    control = rate_text(found.control) if found.control.total else "not measured yet"
-    yield f"{found.playbook}: {count(found.trials, 'trial')} against {found.against} ({control})"
+    yield f"{found.playbook}: {_against(found)}"
     if found.seconds is not None:
         yield f"takes about {seconds(found.seconds)} with its restart and the way back"
     if found.reproduce is not None:
@@ -133,12 +72,40 @@ def _powers(found: Power) -> Iterator[str]:
         yield from _by_rate(found.by_rate, found.against)
     if found.by_mismatch is not None:
         yield from _by_mismatch(found.by_mismatch, found.trials)
+    if found.by_time is not None:
+        yield from _by_time(found.by_time, found.against)
+    if not found.trials:
+        return
     yield (
         f"where restarts differ, {count(found.trials, 'trial')} after one restart weigh as"
         f" {found.weight:.0f}: more restarts beat more trials"
     )
     if found.settling is not None:
         yield from _settling(found.settling)
+
+
+def _against(found: Power) -> str:
+    from hypotheses.exposure import exposure_text
+    from hypotheses.rates import rate_text
+
+    trials = f"{count(found.trials, 'trial')} " if found.trials else ""
+    control = rate_text(found.control) if found.control.total else "not measured yet"
+    if found.by_time is not None:
+        control = exposure_text(found.by_time.control, found.by_time.unit)
+    return f"{trials}against {found.against} ({control})"
+
+
+def _by_time(found: ByTime, against: str) -> Iterator[str]:
+    from hypotheses.exposure import amount_text
+
+    rate = amount_text(found.control.amount / found.control.failures, found.unit)
+    yield f"{amount_text(found.gone, found.unit)} without a failure show one in {rate} to be gone"
+    if found.separated is None:
+        yield f"no time without a failure is separated from {against}: it has to fail more often"
+    else:
+        needed = amount_text(found.separated, found.unit)
+        yield f"{needed} without a failure are separated from {against} as it was seen"
+    yield "one restart is at most leading, whatever it shows"
 
 
 def _by_rate(found: ByRate, against: str) -> Iterator[str]:

@@ -48,7 +48,7 @@ def _run(workspace: Workspace, folder: Path) -> int:
     with ready(workspace, Request(operations.PLAYBOOKS, {}), options.command_line()) as one:
         tell(plans.as_text(one.planned, diffs=False))
         outcome = carry_out(one)
-    for text in (outcome.error, *outcome.remaining):
+    for text in (outcome.in_short, *outcome.remaining):
         if text:
             tell(f"campaign: {text}")
     if outcome.exit is Exit.COMPLETED:

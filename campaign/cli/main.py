@@ -26,6 +26,7 @@ COMMANDS = {
     "plan": ("run", "Show what a run would do, and change nothing."),
     "power": ("advise", "Show what a playbook's planned trials can and cannot show."),
     "next": ("advise", "Rank what could be run next by what it teaches per second."),
+    "autopilot": ("autopilot", "Run what teaches most, again and again, within a budget."),
     "run": ("run", "Run playbooks as one campaign, and put everything back."),
     "import-run": ("import_run", "Record a past result, marked as imported."),
     "recover": ("run", "Put back what an interrupted run left."),
@@ -33,7 +34,7 @@ COMMANDS = {
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
     "runs": ("runs", "List, show and retract runs; pause and stop those under way."),
     "report": ("status", "Print the campaign's report."),
-    "services": ("services", "Start, stop and list the embedded services."),
+    "services": ("services", "Start, stop and list the services."),
     "schema": ("files", "Print the JSON Schema of the files."),
     "tui": ("tui", "Open the terminal UI; so does campaign alone, in a workspace."),
 }

@@ -59,6 +59,11 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, default=_plain, indent=2, sort_keys=True))
 
 
+def print_json_line(value: object) -> None:
+    """As `print_json`, in one line."""
+    click.echo(json.dumps(value, default=_plain, sort_keys=True))
+
+
 def _plain(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)

@@ -1,8 +1,8 @@
 """plan, run, recover."""
 
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import click
 
@@ -96,6 +96,13 @@ def run(
 
 def carry_out(one: Ready) -> Outcome:
     """Executes a ready run with progress on stderr and signals handled."""
+    with watched() as (progress, stop):
+        return one.execute(progress, stop)
+
+
+@contextmanager
+def watched() -> Iterator[tuple[Progress, Stop]]:
+    """Progress on stderr, and what INT, TERM and HUP ask to stop while inside."""
     with Progress() as progress:
         stop = Stop(
             refuse=lambda: progress.line(
@@ -104,7 +111,7 @@ def carry_out(one: Ready) -> Outcome:
             )
         )
         with handled(stop):
-            return one.execute(progress, stop)
+            yield progress, stop
 
 
 def _confirm(planned: Planned, yes: bool, yes_i_mean: str | None) -> None:
@@ -114,12 +121,12 @@ def _confirm(planned: Planned, yes: bool, yes_i_mean: str | None) -> None:
     elif yes_i_mean is not None and yes_i_mean != name:
         raise CampaignError(Exit.REFUSED, f"this campaign is {name}, not {yes_i_mean}")
     elif not yes and yes_i_mean is None:
-        _ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
+        ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
 
 
 def _confirm_protected(name: str, yes_i_mean: str | None) -> None:
     if yes_i_mean is None:
-        _ask(
+        ask(
             f"{name} is protected. Type its name to run this: ",
             lambda answer: answer == name,
             f"--yes-i-mean {name}",
@@ -128,8 +135,11 @@ def _confirm_protected(name: str, yes_i_mean: str | None) -> None:
         raise CampaignError(Exit.REFUSED, f"this protected campaign is {name}, not {yes_i_mean}")
 
 
-def _ask(question: str, accept: Callable[[str], bool], option: str) -> None:
-    """Errors: CampaignError (REFUSED) on anything but the accepted answer."""
+def ask(question: str, accept: Callable[[str], bool], option: str) -> None:
+    """Asks on the terminal; `option` answers without one.
+
+    Errors: CampaignError (REFUSED) on anything but the accepted answer.
+    """
     if sys.stdin is None or not sys.stdin.isatty():
         raise CampaignError(
             Exit.REFUSED, "nobody is there to confirm the plan", f"add {option} to run it"
@@ -143,11 +153,11 @@ def _ended(outcome: Outcome, expect: str | None, as_json: bool) -> int:
     code = outcome.exit
     if code is Exit.COMPLETED and expect and not _met(outcome, expect):
         code = Exit.UNMET
-    for text in _last_words(outcome, code, expect):
+    for text in last_words(outcome, code, expect):
         tell(shown(text))
     if as_json:
         with suppress(OSError):
-            options.print_json({"exit": int(code), **_data(outcome)})
+            options.print_json({"exit": int(code), **as_data(outcome)})
     return code
 
 
@@ -156,7 +166,8 @@ def _met(outcome: Outcome, expect: str) -> bool:
     return bool(words) and all(word == expect for word in words)
 
 
-def _data(outcome: Outcome) -> dict[str, object]:
+def as_data(outcome: Outcome) -> dict[str, object]:
+    """How an invocation ended, for programs."""
     return {
         "runs": [
             {
@@ -172,10 +183,11 @@ def _data(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _last_words(outcome: Outcome, code: Exit, expect: str | None) -> list[str]:
+def last_words(outcome: Outcome, code: Exit, expect: str | None) -> list[str]:
+    """What a person is told at the end of an invocation."""
     lines = []
     if outcome.error:
-        lines.append(f"campaign: {outcome.error}")
+        lines.append(f"campaign: {outcome.in_short}")
     if outcome.remaining:
         lines.append("DIRTY: not everything could be put back. What is left to do:")
         lines += [f"  - {one}" for one in outcome.remaining]
@@ -242,7 +254,8 @@ def _recovered(done: recovering.Recovered) -> list[str]:
     ]
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
-        lines.append(f"restarted {', '.join(lived.services)}")
+        if lived.healthy_at is not None:
+            lines.append(f"restarted {', '.join(lived.services)}")
     lines += [f"closed run {run}" for run in done.runs]
     did_something = len(lines) > bool(done.note)
     if done.remaining:

@@ -14,7 +14,6 @@ from campaign.ledger import records
 from campaign.operations import control
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
-from hypotheses.rates import rate_text
 
 STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
 
@@ -58,7 +57,7 @@ def _row(one: Listed) -> tuple[str, ...]:
         run.id,
         when(run.started_at),
         "retracted" if run.retracted else "imported" if one.terms.imported_by else status,
-        rate_text(one.counts) if one.counts.n else "-",
+        str(one.tally) if one.counts.n or one.tally.exposure else "-",
         _verdict(one),
         seconds(one.costs.downtime_s),
         money(one.costs.money, one.currency),
@@ -168,8 +167,8 @@ def _changes(found: Shown, diff: bool) -> Iterator[str]:
 
 def _evidence(found: Shown) -> Iterator[str]:
     for one in found.observations:
-        counts = found.counts.get(one.id)
-        text = rate_text(counts) if counts else "no trials"
+        tally = found.tallies.get(one.id)
+        text = tally.rate if tally else "no trials"
         invalid = f"  INVALID: {one.invalid}" if one.invalid else ""
         yield f"observed [{one.arm}] by {one.reproducer}: {text} ({one.stop_reason}){invalid}"
     for comparison in found.comparisons:
@@ -206,14 +205,19 @@ def log(context: click.Context, run: str, name: str | None, output: Path | None)
 @click.option("--reason", required=True, help="Why its results do not count; kept and shown.")
 @click.pass_context
 def retract(context: click.Context, run: str, reason: str) -> None:
-    """Take the results of a RUN out of all judging; what it cost stays."""
+    """Take the results of a RUN out of all judging; what it cost stays.
+
+    Verdicts of later runs and standings that rested on it are judged again; the old ones are kept.
+    """
     done = operations.retract(options.workspace(context), run, reason)
     click.echo(f"retracted {done.run.id}")
+    for again in done.rejudged:
+        about = f" on {again.hypothesis}" if again.hypothesis else ""
+        same = str(again.before) == str(again.after)
+        how = f"still {again.after}, by other" if same else f"{again.before} -> {again.after}"
+        click.echo(shown(f"{again.run}{about}: {how}{' numbers' if same else ''}"))
     for one in done.moved:
         click.echo(shown(f"{one.hypothesis}: {one.before} -> {one.after}; {one.reason}"))
-    if done.judged:
-        names = ", ".join(done.judged)
-        click.echo(f"verdicts that may rest on it stand ({names}); run those again without it")
 
 
 @runs.command(short_help="Have a run stay as it is after its restart cycle.")

@@ -1,4 +1,4 @@
-"""services list, start, stop, restart: the embedded services outside of runs."""
+"""services list, start, stop, restart: the services outside of runs."""
 
 import click
 
@@ -9,7 +9,7 @@ from campaign.operations import services as operations
 
 @click.group()
 def services() -> None:
-    """Start, stop and list the embedded services."""
+    """Start, stop and list the services."""
 
 
 @services.command("list")
@@ -24,6 +24,7 @@ def list_(context: click.Context, as_json: bool) -> None:
     rows = [("service", "state", "pid", "processes", "since", "log")]
     for one in found:
         state = "running" if one.running else "stopped"
+        state += "" if one.declared else ", not in campaign.yaml"
         pid = str(one.pid) if one.pid else "-"
         rows.append((one.name, state, pid, str(one.processes), when(one.started_at), one.log))
     click.echo(columns(rows, right=(2, 3)))
@@ -45,7 +46,7 @@ def start(context: click.Context, names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, metavar="[SERVICE]...")
 @click.pass_context
 def stop(context: click.Context, names: tuple[str, ...]) -> None:
-    """Stop the SERVICEs (default: all) that run."""
+    """Stop the SERVICEs (default: all) that run, also those that campaign.yaml names no more."""
     _report("stopped", operations.stop(options.workspace(context), names))
 
 

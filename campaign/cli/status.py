@@ -25,15 +25,13 @@ def status(context: click.Context, as_json: bool) -> None:
 
 
 def _lines(found: Status) -> Iterator[str]:
-    from hypotheses.rates import rate_text
-
     name = found.campaign.name if found.campaign else "(not run yet)"
     currency = found.campaign.currency if found.campaign else ""
     yield shown(f"{name} | {count(found.runs, 'run')} | {spent(found.total, currency)}")
     if found.campaign and found.campaign.symptom:
         yield shown(f"symptom: {found.campaign.symptom}")
     empty = "not measured yet; a playbook of kind baseline does it"
-    yield f"baseline: {rate_text(found.baseline) if found.baseline.total else empty}"
+    yield f"baseline: {found.tally if found.baseline.total else empty}"
     for run in found.running:
         yield shown(f"running: {run.id} since {when(run.started_at)} (pid {run.owner_pid})")
     for run in found.left:

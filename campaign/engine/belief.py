@@ -1,6 +1,8 @@
 """What all restarts of the ledger together allow one to believe, and to say of a run."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from campaign.ledger.reads import Ledger
 from hypotheses.assumptions import Settings
@@ -12,15 +14,28 @@ from hypotheses.verdict import Qualifier, Verdict, Word
 
 MOST_TRIALS = 400
 """As many trials another restart is taken to have at most, for what it would settle."""
+_ANY: Mapping[str, str] = MappingProxyType({})
 _NOTHING_TO_WEIGH = {Qualifier.REPRODUCE_FIRST, Qualifier.NO_CONTROL, Qualifier.NO_TRIALS}
 
 
-def believe(ledger: Ledger, settings: Settings, run: str | None = None) -> Posterior | None:
-    """The posterior from the ledger's restarts, and those of `run` while it still runs.
+def load_ahead() -> None:
+    """Loads the libraries that weighing takes, so that no verdict has to wait for them."""
+    import scipy.special  # noqa: F401
 
-    An abandoned hypothesis is a cause only where a restart removed it. None without hypotheses.
+
+def believe(
+    ledger: Ledger,
+    settings: Settings,
+    run: str | None = None,
+    alike: Mapping[str, str] = _ANY,
+    until: float | None = None,
+) -> Posterior | None:
+    """The posterior from the ledger's restarts until then, and those of `run` while it still runs.
+
+    Under the conditions of the newest baseline that has `alike` among its own. An abandoned
+    hypothesis is a cause only where a restart removed it. None without hypotheses.
     """
-    restarts = ledger.restarts(run)
+    restarts = ledger.restarts(run, alike, until)
     removed = frozenset[str]().union(*(one.toggles for one in restarts))
     causes = [
         one
@@ -40,14 +55,21 @@ def tested(belief: Posterior | None, slug: str) -> bool:
     return belief is not None and any(slug in one.toggles for one in belief.restarts)
 
 
-def weigh(by_rate: Verdict, ledger: Ledger, settings: Settings, run: str, slug: str) -> Verdict:
-    """A run's verdict by its rate with what all restarts say of its hypothesis.
+def weigh(
+    by_rate: Verdict,
+    ledger: Ledger,
+    settings: Settings,
+    run: str,
+    slug: str,
+    until: float | None = None,
+) -> Verdict:
+    """A run's verdict by its rate with what all restarts until then say of its hypothesis.
 
     The same verdict where the run has no restart that removed it, or none that can be weighed.
     """
     if by_rate.word is Word.INVALID or by_rate.qualifier in _NOTHING_TO_WEIGH:
         return by_rate
-    belief = believe(ledger, settings, run)
+    belief = believe(ledger, settings, run, until=until)
     own = [one for one in belief.restarts if one.run == run] if belief else []
     trials = max((one.n for one in own if slug in one.toggles), default=0)
     if belief is None or not trials:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 
 from campaign.engine import cycle, evidence, measure, proof, survival, transition, versions
 from campaign.engine.booking import Books
@@ -14,6 +15,8 @@ from campaign.engine.reproduce import reproduce
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps, kind_of, undo_of
 from campaign.engine.stop import Stopped
+from campaign.engine.survival import Death
+from campaign.engine.together import all_at_once
 from campaign.ledger import records
 from campaign.ledger.records import ARM
 from playbooks.diff import unified
@@ -76,8 +79,9 @@ class BootWalk:
                 self._session.stop.check()
                 self._perform(step, seen)
         finally:
-            survival.note(self._session, survival.deaths(self._session, self._proof))
-        invalid = self._still_proven(seen)
+            died = survival.deaths(self._session, self._proof)
+            survival.note(self._session, died)
+        invalid = self._still_proven(seen, died)
         return BootEvidence(self.boot.arm, self._proof.effect, self._proof.reasons, seen, invalid)
 
     def close(self) -> None:
@@ -121,8 +125,7 @@ class BootWalk:
         kind = kind_of(first.action) if first else "restore"
         undo = undo_of(first.action) if first else ""
         with self._steps.doing(self.id, name, kind, undo) as doing:
-            for host, change in changes.items():
-                self._apply_on(host, change)
+            all_at_once(partial(self._apply_on, *one) for one in changes.items())
             self._record_edits()
             doing.detail = _applied(changes.values())
         for step in rest:
@@ -219,12 +222,8 @@ class BootWalk:
         if not self.boot.services:
             return
         services = [self._session.system.services[name] for name in self.boot.services]
-        for host in {one.host for one in services}:
-            self._session.hosts[host].note_restart(
-                [one.name for one in services if one.host == host],
-                run=self._session.batch,
-                specs=self._specs(host),
-            )
+        homes = dict.fromkeys(one.host for one in services)
+        all_at_once(partial(self._note_restart, host, services) for host in homes)
         with self._steps.doing(
             self.id,
             f"restart {', '.join(self.boot.services)}",
@@ -233,15 +232,22 @@ class BootWalk:
         ) as doing:
             doing.detail = self._live(services).told()
         if not self.boot.changed:
-            for name in self._session.hosts.names():
-                self._session.hosts[name].settle()
+            hosts = self._session.hosts
+            all_at_once(hosts[name].settle for name in hosts.names())
+
+    def _note_restart(self, host: str, services: Sequence[Service]) -> None:
+        names = [one.name for one in services if one.host == host]
+        self._session.hosts[host].note_restart(
+            names, run=self._session.batch, specs=self._specs(host)
+        )
 
     def _live(self, services: Sequence[Service]) -> Lived:
         """A restart cycle, booked whichever way it ends."""
-        lived = cycle.begin(services, self._session.hosts)
+        groups = self._session.system.restart_groups
+        lived = cycle.begin(services, self._session.hosts, groups)
         outcome = "failed"
         try:
-            cycle.live(lived, services, self._session.hosts, self._session.stop)
+            cycle.live(lived, self._session.hosts, self._session.stop)
             outcome = "healthy"
         except Stopped:
             outcome = "aborted"
@@ -294,10 +300,9 @@ class BootWalk:
             )
         return found
 
-    def _still_proven(self, seen: Seen) -> tuple[str, ...]:
+    def _still_proven(self, seen: Seen, died: Iterable[Death]) -> tuple[str, ...]:
         if not seen.observations:
             return ()
-        died = survival.deaths(self._session, self._proof)
         changed = (
             *(one.told(seen.arrivals) for one in died if one.service not in seen.crashed),
             *proof.changes(self._proof, self._prove("end")),

@@ -1,8 +1,10 @@
 """What observations must have alike to be compared, as far as their reproducer goes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 
-from playbooks.system import Reproducer
+from playbooks.playbook import Playbook, Reproduce
+from playbooks.system import Reproducer, System
 
 
 def conditions(
@@ -22,3 +24,15 @@ def conditions(
         "command": " ".join(reproducer.command),
         **used,
     }
+
+
+def planned_conditions(system: System, playbook: Playbook, action: Reproduce) -> dict[str, str]:
+    """The conditions that a playbook's reproduction will have, as far as its files tell them."""
+    reproducer = system.reproducers[action.use]
+    timeout = action.timeout_s or reproducer.timeout_s
+    return conditions(reproducer, {**playbook.vars, **action.vars}, timeout)
+
+
+def accepts(patterns: Iterable[str], name: str) -> bool:
+    """Whether an operator's patterns say that this condition may differ."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -4,19 +4,24 @@ Stop all in reverse order, wait until every process is gone and every declared p
 in order, wait until all are healthy. Times are the host's clock.
 """
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
+from campaign.engine.together import all_at_once, at_once
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
-from playbooks.hosts.processes import Started
+from playbooks.hosts.processes import Health, Started, Stopped
 from playbooks.hosts.specs import CommandedSpec, spec_of
+from playbooks.services.specs import Groups
 from playbooks.system import Service
 
 PORTS_FREE_S = 5.0
+PORTS_EVERY_S = 0.02
 
 
 class CycleFailed(Exception):  # noqa: N818 - it says what happened
@@ -29,17 +34,37 @@ class CycleFailed(Exception):  # noqa: N818 - it says what happened
 
 @dataclass
 class Lived:
-    """A cycle as the system lived it; None where it did not get so far."""
+    """A cycle as the system lived it; None where it did not get so far.
+
+    `chains`: the services in parts that go through it at once, in start order within each.
+    """
 
     services: tuple[str, ...]
+    chains: tuple[tuple[Service, ...], ...]
     requested_at: float
     down_at: float
-    gone_at: float | None = None
-    started_at: float | None = None
-    healthy_at: float | None = None
     ended_at: float | None = None
-    killed: list[str] = field(default_factory=list)
+    stopped: dict[str, Stopped] = field(default_factory=dict)
     started: dict[str, Started] = field(default_factory=dict)
+    healthy: dict[str, Health] = field(default_factory=dict)
+
+    @property
+    def killed(self) -> list[str]:
+        return [name for name, stopped in self.stopped.items() if stopped.killed]
+
+    @property
+    def gone_at(self) -> float | None:
+        return max((one.gone_at for one in self.stopped.values()), default=None)
+
+    @property
+    def started_at(self) -> float | None:
+        return min((one.started_at for one in self.started.values()), default=None)
+
+    @property
+    def healthy_at(self) -> float | None:
+        if self.healthy.keys() != {*self.services}:
+            return None
+        return max((one.healthy_at for one in self.healthy.values()), default=None)
 
     @property
     def downtime_s(self) -> float:
@@ -71,38 +96,63 @@ def _span(start: float | None, end: float | None) -> float:
     return max(end - start, 0.0) if start is not None and end is not None else 0.0
 
 
-def begin(services: Sequence[Service], hosts: Hosts) -> Lived:
-    """The cycle of `services` as it begins; nothing is stopped yet. Errors: HostLost.
+def begin(services: Sequence[Service], hosts: Hosts, groups: Groups) -> Lived:
+    """The cycle of `services`, in start order, as it begins; nothing is stopped yet.
 
-    A service that already fails its probes has been down since then, not since the stop.
+    `groups` are the names that restart together, in order. A service that already fails its
+    probes has been down since then, not since the stop. Errors: HostLost.
     """
-    names = tuple(service.name for service in services)
-    failing = [at for service in services if (at := _failing(service, hosts[service.host]))]
+    looks = (partial(_failing, one, hosts[one.host]) for one in services)
+    failing = [at for at in at_once(looks) if at is not None]
     now = hosts[services[0].host].clock()
-    return Lived(names, now, min([now, *failing]))
+    names = tuple(one.name for one in services)
+    return Lived(names, _chains(services, groups), now, min([now, *failing]))
 
 
-def restart(services: Sequence[Service], hosts: Hosts, stop: Stop | None) -> Lived:
-    """Restarts `services` (in start order) as a group. `stop` None: not to be interrupted.
+def _chains(services: Sequence[Service], groups: Groups) -> tuple[tuple[Service, ...], ...]:
+    """The services in parts: those of one group, or of one host, are in order in one part."""
+    parts: list[list[Service]] = []
+    for service in services:
+        linked = [part for part in parts if any(_linked(service, one, groups) for one in part)]
+        joined = [*(one for part in linked for one in part), service]
+        parts = [part for part in parts if part not in linked]
+        parts.append(sorted(joined, key=services.index))
+    return tuple(map(tuple, parts))
+
+
+def _linked(one: Service, other: Service, groups: Groups) -> bool:
+    together = any(one.name in group and other.name in group for group in groups)
+    return one.host == other.host or together
+
+
+def joined(cycles: Sequence[Lived]) -> Lived:
+    """Cycles that were gone through at once, as the one that the system lived."""
+    return Lived(
+        services=tuple(name for one in cycles for name in one.services),
+        chains=tuple(chain for one in cycles for chain in one.chains),
+        requested_at=min(one.requested_at for one in cycles),
+        down_at=min(one.down_at for one in cycles),
+        stopped={name: at for one in cycles for name, at in one.stopped.items()},
+        started={name: at for one in cycles for name, at in one.started.items()},
+        healthy={name: at for one in cycles for name, at in one.healthy.items()},
+    )
+
+
+def restart(services: Sequence[Service], hosts: Hosts, groups: Groups, stop: Stop | None) -> Lived:
+    """Restarts `services`; see `begin`. `stop` None: not to be interrupted.
 
     Errors: CycleFailed (unhealthy, crashed, a port still held), Stopped, HostLost.
     """
-    lived = begin(services, hosts)
-    live(lived, services, hosts, stop)
+    lived = begin(services, hosts, groups)
+    live(lived, hosts, stop)
     return lived
 
 
-def live(lived: Lived, services: Sequence[Service], hosts: Hosts, stop: Stop | None) -> None:
+def live(lived: Lived, hosts: Hosts, stop: Stop | None) -> None:
     """Goes through the cycle `lived`, filling it in as far as it gets. Errors: as `restart`."""
-    host_of = {service.name: hosts[service.host] for service in services}
+    passage = _Passage(lived, hosts, stop)
     try:
-        if not _restarts_itself(services, host_of, lived):
-            _stop_all(services, host_of, lived)
-            _wait_for_ports(services, host_of, stop)
-            if stop is not None:
-                stop.check()
-            _start_all(services, host_of, lived)
-        _await_all(services, host_of, lived, stop)
+        passage.go()
     except HostError as error:
         lived.ended_at = time.time()
         if stop is not None:
@@ -111,6 +161,76 @@ def live(lived: Lived, services: Sequence[Service], hosts: Hosts, stop: Stop | N
     except BaseException:
         lived.ended_at = time.time()
         raise
+
+
+class _Passage:
+    """The way through a cycle: all chains down, at once; then all of them up, at once."""
+
+    def __init__(self, lived: Lived, hosts: Hosts, stop: Stop | None) -> None:
+        self._lived = lived
+        self._hosts = hosts
+        self._stop = stop
+        self._failed = threading.Event()
+
+    def go(self) -> None:
+        if not self._restarts_itself():
+            all_at_once(partial(self._down, chain) for chain in self._lived.chains)
+            self._check()
+        all_at_once((partial(self._up, one) for one in self._lived.chains), self._failed.set)
+
+    def is_set(self) -> bool:
+        """Whether waiting for health is over: we are asked to stop, or another one failed."""
+        return self._failed.is_set() or (self._stop is not None and self._stop.event.is_set())
+
+    def _check(self) -> None:
+        if self._stop is not None:
+            self._stop.check()
+
+    def _restarts_itself(self) -> bool:
+        """Restarts one that is alone, and has a command for that, by that command."""
+        (service, *others), *more = self._lived.chains
+        spec, host = spec_of(service), self._hosts[service.host]
+        if others or more or not isinstance(spec, CommandedSpec) or spec.restart is None:
+            return False
+        if not host.service_state(spec).running:
+            return False
+        self._lived.started[spec.name] = host.service_restart(spec)
+        return True
+
+    def _down(self, chain: Sequence[Service]) -> None:
+        for service in reversed(chain):
+            self._lived.stopped[service.name] = self._hosts[service.host].service_stop(
+                spec_of(service), service.stop_timeout_s
+            )
+        deadline = time.monotonic() + PORTS_FREE_S
+        for service in chain:
+            self._wait_for_ports(service, deadline)
+
+    def _wait_for_ports(self, service: Service, deadline: float) -> None:
+        host = self._hosts[service.host]
+        while held := host.listening(service.ports) if service.ports else {}:
+            if time.monotonic() > deadline:
+                raise HostError("port-held", _held(service, host, held))
+            self._check()
+            time.sleep(PORTS_EVERY_S)
+
+    def _up(self, chain: Sequence[Service]) -> None:
+        for service in chain:
+            if service.name not in self._lived.started:
+                started = self._hosts[service.host].service_start(spec_of(service))
+                self._lived.started[service.name] = started
+        all_at_once((partial(self._await, service) for service in chain), self._failed.set)
+
+    def _await(self, service: Service) -> None:
+        host, started = self._hosts[service.host], self._lived.started[service.name]
+        try:
+            self._lived.healthy[service.name] = host.await_health(
+                spec_of(service), service.health, started, stop=self
+            )
+        except HostError as error:
+            if error.kind != "cancelled":
+                raise
+        self._check()
 
 
 def _told(error: HostError) -> str:
@@ -132,53 +252,17 @@ def _failing(service: Service, host: Host) -> float | None:
     return None
 
 
-def _restarts_itself(
-    services: Sequence[Service], host_of: Mapping[str, Host], lived: Lived
-) -> bool:
-    """Restarts one that is alone, and has a command for that, by that command."""
-    spec = spec_of(services[0])
-    if len(services) > 1 or not isinstance(spec, CommandedSpec) or spec.restart is None:
-        return False
-    host = host_of[spec.name]
-    if not host.service_state(spec).running:
-        return False
-    lived.started[spec.name] = host.service_restart(spec)
-    lived.started_at = lived.started[spec.name].started_at
-    return True
-
-
-def _stop_all(services: Sequence[Service], host_of: Mapping[str, Host], lived: Lived) -> None:
-    for service in reversed(services):
-        stopped = host_of[service.name].service_stop(spec_of(service), service.stop_timeout_s)
-        if stopped.killed:
-            lived.killed.append(service.name)
-        lived.gone_at = stopped.gone_at
-
-
-def _wait_for_ports(
-    services: Sequence[Service], host_of: Mapping[str, Host], stop: Stop | None
-) -> None:
-    deadline = time.monotonic() + PORTS_FREE_S
-    for service in services:
-        host = host_of[service.name]
-        while held := {p: pids for p, pids in host.listening(service.ports).items() if pids}:
-            if time.monotonic() > deadline:
-                raise HostError("port-held", _held(service, host, held))
-            if stop is not None:
-                stop.check()
-            time.sleep(0.05)
-
-
 def _held(service: Service, host: Host, held: Mapping[int, Sequence[int]]) -> str:
     port, pids = next(iter(held.items()))
-    owner = ", ".join(_process(host, pid) for pid in pids)
+    owner = ", ".join(process_named(host, pid) for pid in pids)
     return (
         f"port {port} of {service.name} is still held by {owner} after {service.name} stopped; "
         "end that process or correct ports: in campaign.yaml"
     )
 
 
-def _process(host: Host, pid: int) -> str:
+def process_named(host: Host, pid: int) -> str:
+    """A process in words; pid 0 is one that we may not see."""
     if not pid:
         return "an unknown process"
     try:
@@ -187,26 +271,3 @@ def _process(host: Host, pid: int) -> str:
         name = b""
     shown = name.decode(errors="replace").strip()
     return f"pid {pid} ({shown})" if shown else f"pid {pid}"
-
-
-def _start_all(services: Sequence[Service], host_of: Mapping[str, Host], lived: Lived) -> None:
-    for service in services:
-        started = host_of[service.name].service_start(spec_of(service))
-        lived.started[service.name] = started
-        lived.started_at = lived.started_at or started.started_at
-
-
-def _await_all(
-    services: Sequence[Service], host_of: Mapping[str, Host], lived: Lived, stop: Stop | None
-) -> None:
-    for service in services:
-        started = lived.started[service.name]
-        health = host_of[service.name].await_health(
-            spec_of(service),
-            service.health,
-            started,
-            stop=stop.event if stop is not None else None,
-        )
-        if stop is not None:
-            stop.check()
-        lived.healthy_at = max(lived.healthy_at or 0.0, health.healthy_at)

@@ -1,23 +1,20 @@
 """What a run allows one to say: the ledger's observations through the rules of `hypotheses`."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from campaign.engine.belief import weigh
+from campaign.engine.counted import judge_by_counts
 from campaign.engine.events import VerdictGiven
 from campaign.engine.measure import Seen
 from campaign.engine.session import Session
-from campaign.engine.stopping import cautioned
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
-from campaign.ledger.records import ARM
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
-from hypotheses.by_rate import differences, judge_rate
 from hypotheses.comparison import Comparison, TwoByTwo
-from hypotheses.observation import Observation, count
-from hypotheses.verdict import Effect, Expect, Verdict, Word
+from hypotheses.observation import count
+from hypotheses.verdict import Effect, Expect, Verdict, Word, weakest
 from playbooks.playbook import Kind, MismatchRule, Playbook, RateRule
 
 
@@ -47,7 +44,7 @@ def judge(
     for slug in playbook.hypotheses or (None,):
         given.append(_weighed(session, run, playbook, slug, verdict))
         session.recorder.add(
-            _record(session.recorder.new_id(), run, slug, given[-1], session.clock())
+            verdict_row(session.recorder.new_id(), run, slug, given[-1], session.clock())
         )
         session.emit(VerdictGiven(run, playbook.name, slug, given[-1]))
     return min(given, key=lambda one: one.word is not Word.INCONCLUSIVE)
@@ -81,7 +78,7 @@ def _verdict(
         if isinstance(playbook.verdict, MismatchRule):
             return _by_mismatch(ledger, playbook.verdict, boots)
         assert isinstance(playbook.verdict, RateRule)
-        return _by_rate(ledger, run, playbook.verdict, boots, session.accepted)
+        return judge_by_counts(ledger, run, playbook.verdict, _effect(boots), session.accepted)
 
 
 def _by_mismatch(ledger: Ledger, rule: MismatchRule, boots: Sequence[BootEvidence]) -> Verdict:
@@ -104,109 +101,8 @@ def _comparison(boots: Sequence[BootEvidence]) -> Comparison:
     return next(found, Comparison(coverage_known=False))
 
 
-def _by_rate(
-    ledger: Ledger,
-    run: str,
-    rule: RateRule,
-    boots: Sequence[BootEvidence],
-    patterns: Sequence[str],
-) -> Verdict:
-    own = ledger.observations_of(run=run)
-    treatment = tuple(one for one in own if one.arm != rule.against)
-    if any(one.arm == rule.against for one in own):
-        control = tuple(one for one in own if one.arm == rule.against)
-    elif rule.against == "baseline":
-        control = tuple(one for one in ledger.observations_of(kind="baseline") if one.run != run)
-    else:
-        control = ledger.observations_of(playbook=rule.against)
-    treatment, control = _beyond_the_arms(treatment, control)
-    accepted = _accepted(patterns, (*treatment, *control))
-    control = _comparable(treatment, control, accepted)
-    verdict = judge_rate(
-        treatment,
-        control,
-        expect=rule.expect,
-        effect=_effect(boots),
-        against=rule.against,
-        accepted=accepted,
-    )
-    verdict = cautioned(verdict, [end for boot in boots for end in boot.seen.ends])
-    verdict = replace(verdict, reasons=(*verdict.reasons, *_differ(treatment, control, accepted)))
-    return replace(verdict, numbers={**verdict.numbers, "expect": rule.expect.value})
-
-
-def _beyond_the_arms(
-    treatment: Sequence[Observation], control: Sequence[Observation]
-) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
-    """Without the conditions that an arm of either side sets: these are what is compared."""
-    own = {
-        name
-        for one in (*treatment, *control)
-        for name, value in one.conditions.items()
-        if value == ARM
-    }
-
-    return _without(treatment, own), _without(control, own)
-
-
-def _without(side: Iterable[Observation], names: Collection[str]) -> tuple[Observation, ...]:
-    return tuple(
-        replace(one, conditions={k: v for k, v in one.conditions.items() if k not in names})
-        for one in side
-    )
-
-
-def _accepted(patterns: Sequence[str], both: Iterable[Observation]) -> frozenset[str]:
-    """The conditions that an operator's patterns name."""
-    names = {name for one in both for name in one.conditions}
-    return frozenset(
-        name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)
-    )
-
-
-def _differ(
-    treatment: Sequence[Observation], control: Sequence[Observation], accepted: Collection[str]
-) -> Iterator[str]:
-    """What differs, and was accepted, each once."""
-    found = {
-        one: None
-        for left in treatment
-        for right in control
-        for one in differences(
-            {name: value for name, value in left.conditions.items() if name in accepted},
-            {name: value for name, value in right.conditions.items() if name in accepted},
-        )
-    }
-    yield from (f"accepted difference: {one}" for one in found)
-
-
-def _comparable(
-    treatment: Sequence[Observation],
-    control: Sequence[Observation],
-    accepted: Collection[str] = (),
-) -> tuple[Observation, ...]:
-    """The controls under the treatment's conditions; where there are none, the nearest one,
-
-    so that the verdict names what differs.
-    """
-    own = _without(treatment, accepted)
-    apart = [
-        sum(len(differences(mine.conditions, kept.conditions)) for mine in own)
-        for kept in _without(control, accepted)
-    ]
-    same = tuple(one for one, number in zip(control, apart, strict=True) if not number)
-    if same or not control:
-        return same
-    nearest = min(range(len(control)), key=lambda index: (apart[index], -index))
-    return (control[nearest],)
-
-
-def _effect(boots: Sequence[BootEvidence]) -> Effect:
-    found = {boot.effect for boot in boots}
-    for effect in (Effect.NOT_EFFECTIVE, Effect.UNPROVEN):
-        if effect in found:
-            return effect
-    return Effect.EFFECTIVE
+def _effect(boots: Iterable[BootEvidence]) -> Effect:
+    return weakest(boot.effect for boot in boots)
 
 
 def _explained(verdict: Verdict, boots: Sequence[BootEvidence]) -> Verdict:
@@ -227,7 +123,10 @@ def _drifts(boots: Iterable[BootEvidence]) -> Iterator[str]:
                 yield f"the rate changed within {within}: {halves}"
 
 
-def _record(id: str, run: str, slug: str | None, verdict: Verdict, at: float) -> records.Verdict:
+def verdict_row(
+    id: str, run: str, slug: str | None, verdict: Verdict, at: float
+) -> records.Verdict:
+    """A verdict as the ledger keeps it."""
     return records.Verdict(
         id=id,
         run=run,

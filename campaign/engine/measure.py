@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from campaign.engine.proof import Proof
 from campaign.engine.session import Session
-from campaign.engine.stopping import RuleEnd
 from hypotheses.comparison import Comparison, TwoByTwo
 from hypotheses.observation import Trial
 from playbooks.hosts.logs import Cursor
@@ -26,8 +25,7 @@ class Seen:
     """What a boot's measures have found so far.
 
     `arrivals` says when each of `trials` came, `crashed` which services' deaths were counted,
-    `ends` how rules for an early stop ended reproductions; `sequences` has the trials of each
-    reproduction whose order is known.
+    `sequences` has the trials of each reproduction whose order is known.
     """
 
     trials: list[Trial] = field(default_factory=list)
@@ -36,7 +34,6 @@ class Seen:
     comparison: Comparison | None = None
     table: TwoByTwo | None = None
     observations: list[str] = field(default_factory=list)
-    ends: list[RuleEnd] = field(default_factory=list)
     sequences: list[tuple[Trial, ...]] = field(default_factory=list)
 
 

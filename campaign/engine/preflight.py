@@ -1,21 +1,34 @@
 """What must hold on the hosts before a plan may run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
+from campaign.engine.cycle import process_named
 from campaign.engine.session import Hosts
+from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
+from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import UnitSpec, spec_of
-from playbooks.plan import Boot, Plan
-from playbooks.system import Service, System
+from playbooks.hosts.survey import Runnable
+from playbooks.plan import Boot, Plan, with_groups
+from playbooks.playbook import Command, Reproduce, Step
+from playbooks.system import Reproducer, Service, System
+from playbooks.templates import render
+
+NO_BYTES = 1 << 20
+"""With less than this, a change of a few files is refused for want of room for the journal."""
+
+States = Mapping[str, ServiceState]
 
 
 def refuse_outstanding(hosts: Hosts) -> None:
     """Errors: CampaignError (REFUSED) where a host still has changes of an earlier run."""
+    hosts.look()
     for name in hosts.names():
-        left = hosts.peek(name).journal()
-        if left.outstanding:
+        if hosts.peek(name).greeting.outstanding:
+            left = hosts.peek(name).journal()
             what = ", ".join(entry.path for entry in left.entries) or "a restart that is due"
             raise CampaignError(
                 Exit.REFUSED,
@@ -24,18 +37,36 @@ def refuse_outstanding(hosts: Hosts) -> None:
             )
 
 
-def refuse_newer_files(plan: Plan, system: System, hosts: Hosts) -> None:
-    """Errors: CampaignError (REFUSED) where a file that the plan changes, or one of a unit, was
+def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
+    """Errors: CampaignError (REFUSED, USAGE) for what would make the plan's first restart, or any
 
-    changed by someone after the service that runs it started: what runs is not what it says.
+    later one, a wasted one: seen now, it costs no downtime.
     """
-    for name in dict.fromkeys(name for boot in plan.boots for name in boot.services):
-        _refuse_unusable(system.services[name], hosts)
+    names = dict.fromkeys(name for boot in plan.boots for name in boot.services)
+    services = [system.services[name] for name in names]
+    all_at_once(partial(_refuse_unusable, one, hosts) for one in services)
+    states = by_name({one.name: partial(_state, one, hosts) for one in services})
     for boot in plan.measured:
-        for text in _newer(boot, system, hosts):
-            raise CampaignError(
-                Exit.REFUSED, text, "restart it first (campaign services restart), then run again"
-            )
+        _refuse_newer(boot, system, states)
+        _refuse_missing(boot, system, hosts)
+    _refuse_half_down(services, system, states)
+    all_at_once(partial(_refuse_held, one, hosts, states[one.name]) for one in services)
+    changed = dict.fromkeys(edit.host for boot in plan.boots for edit in boot.edits)
+    all_at_once(partial(_refuse_full, name, hosts) for name in changed)
+
+
+def foreign_holders(service: Service, host: Host, state: ServiceState) -> Iterator[tuple[int, str]]:
+    """The ports that the service needs and another process holds, with that process in words.
+
+    Nothing is told of a running service whose processes nobody can name. Errors: HostError.
+    """
+    own = {one.pid for one in state.processes}
+    if not service.ports or (state.running and not own):
+        return
+    for port, pids in host.listening(service.ports).items():
+        others = [pid for pid in pids if pid not in own and (pid or not state.running)]
+        if others:
+            yield port, process_named(host, others[0])
 
 
 def _refuse_unusable(service: Service, hosts: Hosts) -> None:
@@ -55,18 +86,92 @@ def _refuse_unusable(service: Service, hosts: Hosts) -> None:
         )
 
 
-def _newer(boot: Boot, system: System, hosts: Hosts) -> Iterator[str]:
-    started = {name: _started_at(system, hosts, name) for name in boot.services}
+def _state(service: Service, hosts: Hosts) -> ServiceState:
+    try:
+        return hosts.peek(service.host).service_state(spec_of(service))
+    except HostError as error:
+        raise CampaignError(Exit.REFUSED, f"service {service.name}: {error}") from error
+
+
+def _refuse_newer(boot: Boot, system: System, states: States) -> None:
+    """Where a file that the boot changes was changed by someone after the service that runs it
+
+    started, what runs is not what it says.
+    """
     for edit in boot.edits:
-        for name, at in started.items():
-            service = system.services[name]
-            if at is None or service.host != edit.host or edit.before.sha256 is None:
+        for name in boot.services:
+            state, on = states[name], system.services[name].host
+            if on != edit.host or edit.before.sha256 is None or not state.running:
                 continue
-            if edit.before.mtime_ns / 1e9 > at + 0.01:
-                yield f"{edit.where} was changed after {name} started"
+            if (
+                state.started_at is not None
+                and edit.before.mtime_ns / 1e9 > state.started_at + 0.01
+            ):
+                raise CampaignError(
+                    Exit.REFUSED,
+                    f"{edit.where} was changed after {name} started",
+                    "restart it first (campaign services restart), then run again",
+                )
 
 
-def _started_at(system: System, hosts: Hosts, name: str) -> float | None:
-    host: Host = hosts.peek(system.services[name].host)
-    state = host.service_state(spec_of(system.services[name]))
-    return state.started_at if state.running else None
+def _refuse_half_down(services: Sequence[Service], system: System, states: States) -> None:
+    """A group that is partly down was broken before: after a restart nobody could say by what."""
+    for service in services:
+        group = with_groups([service.name], tuple(system.services), system.restart_groups)
+        up = [name for name in group if states[name].running]
+        if up and not states[service.name].running:
+            word = states[service.name].word
+            raise CampaignError(
+                Exit.REFUSED,
+                f"{service.name} does not run{f', {word}' if word else ''}, and {', '.join(up)}, "
+                "which restarts with it, does",
+                f"start it first: campaign services start {service.name}",
+            )
+
+
+def _refuse_held(service: Service, hosts: Hosts, state: ServiceState) -> None:
+    for port, holder in foreign_holders(service, hosts.peek(service.host), state):
+        raise CampaignError(
+            Exit.REFUSED,
+            f"port {port} of {service.name} is held by {holder}, which is no process of it",
+            "end that process, or correct ports: in campaign.yaml",
+        )
+
+
+def _refuse_missing(boot: Boot, system: System, hosts: Hosts) -> None:
+    """A reproducer that cannot start; one that a step of the boot could have made is believed."""
+    made = {(edit.host, edit.where) for edit in boot.edits}
+    for reproducer, argv in _reproductions((*boot.before, *boot.measures), boot, system):
+        runnable = Runnable(argv, reproducer.cwd, reproducer.env.get("PATH"))
+        (lacks,) = hosts.peek(reproducer.on).lacking([runnable])
+        if lacks is not None and (reproducer.on, lacks.path) not in made:
+            raise CampaignError(
+                Exit.USAGE,
+                f"reproducer {reproducer.name!r} cannot run on host {reproducer.on}: {lacks.why}",
+                "correct its command: or cwd: in campaign.yaml",
+            )
+
+
+def _reproductions(
+    steps: Sequence[Step], boot: Boot, system: System
+) -> Iterator[tuple[Reproducer, tuple[str, ...]]]:
+    """Each reproducer with its command, up to the first command step: that may make the others."""
+    given = boot.playbook.vars if boot.playbook else {}
+    for step in steps:
+        if isinstance(step.action, Command):
+            return
+        if isinstance(step.action, Reproduce):
+            reproducer = system.reproducers[step.action.use]
+            variables = {**given, **step.action.vars}
+            where = f"reproducer {reproducer.name!r}"
+            yield reproducer, tuple(render(one, variables, where) for one in reproducer.command)
+
+
+def _refuse_full(name: str, hosts: Hosts) -> None:
+    found = hosts.peek(name).survey()
+    if found.obstacle:
+        what = f"host {name}: no journal can be kept in {found.state_dir}: {found.obstacle}"
+        raise CampaignError(Exit.REFUSED, what, "name another folder, state_dir:, or use sudo")
+    if found.free_bytes < NO_BYTES or found.free_files == 0:
+        what = f"host {name}: no room is left for the journal in {found.state_dir}"
+        raise CampaignError(Exit.REFUSED, what, "make room on that disk")

@@ -7,13 +7,15 @@ ancestor of the same service that started after the change, else the effect is u
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from campaign.engine.session import Hosts
+from campaign.engine.together import by_name
 from hypotheses.verdict import Effect
-from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import Environ, Process, ServiceState
 from playbooks.hosts.specs import spec_of
+from playbooks.hosts.testimony import Testimony
 from playbooks.plan import Boot
 from playbooks.system import Service, System
 
@@ -71,13 +73,13 @@ def read(boot: Boot, system: System, hosts: Hosts, key: bytes, since: float | No
     `since`, on the host's clock: processes older than this are not of this boot; None where the
     boot restarted nothing. Errors: HostLost.
     """
-    names = boot.services or tuple(system.services)
-    return Proof(
-        tuple(
-            _service(boot, system.services[name], hosts, system.record_env, key, since)
-            for name in names
-        )
-    )
+    services = [system.services[name] for name in boot.services or system.services]
+    asked = {
+        one.name: partial(_ask, boot, one, hosts[one.host], system.record_env, key)
+        for one in services
+    }
+    said = by_name(asked)
+    return Proof(tuple(_service(boot, one, said[one.name], since) for one in services))
 
 
 _SESSION = frozenset(
@@ -116,33 +118,43 @@ def environments(
     services: Iterable[Service], hosts: Hosts, key: bytes
 ) -> dict[str, Mapping[str, str]]:
     """The keyed hashes of the variables of each service that runs, by its main process."""
-    found: dict[str, Mapping[str, str]] = {}
-    for service in services:
-        host = hosts[service.host]
-        state = host.service_state(spec_of(service))
-        if state.running and state.pid is not None:
-            (environ,) = host.environ([state.pid], (), key)
-            found[service.name] = environ.digest
-    return found
+    said = by_name(
+        {
+            one.name: partial(hosts[one.host].testimony, spec_of(one), (), (), key)
+            for one in services
+        }
+    )
+    return {
+        name: environ.digest
+        for name, one in said.items()
+        for environ in one.environs
+        if one.state.running and environ.pid == one.state.pid
+    }
 
 
-def _service(
-    boot: Boot,
-    service: Service,
-    hosts: Hosts,
-    record: Sequence[str],
-    key: bytes,
-    since: float | None,
-) -> ServiceProof:
-    host = hosts[service.host]
-    state = host.service_state(spec_of(service))
-    wanted = {one.name: one.after for one in boot.env if one.service == service.name}
+def _ask(boot: Boot, service: Service, host: Host, record: Sequence[str], key: bytes) -> Testimony:
+    """The service's own word on the variables and the files that the boot changes."""
+    names = [*_wanted(boot, service), *record]
+    files = [(edit.root, edit.path) for edit in boot.edits if edit.host == service.host]
+    return host.testimony(spec_of(service), names, files, key)
+
+
+def _wanted(boot: Boot, service: Service) -> dict[str, str | None]:
+    return {one.name: one.after for one in boot.env if one.service == service.name}
+
+
+def _service(boot: Boot, service: Service, said: Testimony, since: float | None) -> ServiceProof:
+    state, environs = said.state, said.environs
+    files = {
+        edit.where: said.hashes[edit.root, edit.path]
+        for edit in boot.edits
+        if edit.host == service.host
+    }
     if not state.running or state.pid is None:
-        return _no_process(service, state, dict(_files(boot, service, host, None)))
-    environs = host.environ([one.pid for one in state.processes], [*wanted, *record], key)
+        return _no_process(service, state, files)
     by_pid = {one.pid: one for one in environs}
+    wanted = _wanted(boot, service)
     findings = [*_age(service, state, since), *_variables(service, state, by_pid, wanted)]
-    files = dict(_files(boot, service, host, state.pid))
     findings += _hashes(boot, service, files)
     main = by_pid.get(state.pid)
     return ServiceProof(
@@ -252,20 +264,6 @@ def vouched_for(
             return True
         current = parents.get(current.ppid)
     return False
-
-
-def _files(
-    boot: Boot, service: Service, host: Host, pid: int | None
-) -> Iterator[tuple[str, str | None]]:
-    """The hashes of the boot's files as the service's main process sees them."""
-    for edit in boot.edits:
-        if edit.host != service.host:
-            continue
-        try:
-            state, _ = host.read(edit.root, edit.path, pid=pid)
-        except HostError:
-            state, _ = host.read(edit.root, edit.path)
-        yield edit.where, state.sha256
 
 
 def _hashes(boot: Boot, service: Service, found: Mapping[str, str | None]) -> Iterator[Finding]:

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from campaign.engine import cycle
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.session import Hosts
+from campaign.engine.together import all_at_once, at_once
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.files import Journal, PutBack
@@ -50,7 +52,10 @@ class Undoing:
 
 
 class Watch:
-    """Is told what the way back does; `say` is called with what is under way. None may raise."""
+    """Is told what the way back does; `say` is called with what is under way.
+
+    All of it comes from the threads that do it, and may not raise.
+    """
 
     def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
         self.say = say
@@ -83,23 +88,40 @@ def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] =
     `watch` is told what is under way. Hosts that are known to be `absent` are left out.
     """
     watch = watch or Watch()
-    ways = [_restored(name, hosts, watch) for name in hosts.names() if name not in absent]
-    cycles: list[Lived] = []
+    ways = [_Way(name) for name in hosts.names() if name not in absent]
+    all_at_once(partial(_restore_files, way, hosts, watch) for way in ways)
     silent = bool(absent) or any(not way.answered for way in ways)
-    for linked in _linked([way for way in ways if way.answered]):
-        _restart_due(linked, hosts, cycles, watch)
-        if not any(way.remaining for way in linked) and (_is_whole(linked) or not silent):
-            _settle(linked, hosts)
+    parts = _linked([way for way in ways if way.answered])
+    found = [*at_once(partial(_see_to, part, hosts, silent, watch) for part in parts)]
     return Restored(
         tuple(path for way in ways for path in way.paths),
-        tuple(cycles),
+        _as_one([lived for cycles in found for lived in cycles]),
         tuple(text for way in ways for text in way.remaining),
     )
 
 
-def _restored(name: str, hosts: Hosts, watch: Watch) -> _Way:
+def _see_to(linked: Sequence[_Way], hosts: Hosts, silent: bool, watch: Watch) -> list[Lived]:
+    """Restarts what has to be, and lets go of the journals; returns the cycles lived.
+
+    `silent`: there are hosts that do not answer.
+    """
+    cycles: list[Lived] = []
+    _restart_due(linked, hosts, cycles, watch)
+    if not any(way.remaining for way in linked) and (_is_whole(linked) or not silent):
+        _settle(linked, hosts)
+    return cycles
+
+
+def _as_one(cycles: Sequence[Lived]) -> tuple[Lived, ...]:
+    """The cycles, those that came to a good end as the one that they were for the system."""
+    good = [one for one in cycles if one.healthy_at is not None]
+    others = [one for one in cycles if one.healthy_at is None]
+    return (*others, *([cycle.joined(good)] if good else []))
+
+
+def _restore_files(way: _Way, hosts: Hosts, watch: Watch) -> None:
     """Restores the files of one host, dialling again where its agent was lost."""
-    way = _Way(name)
+    name = way.name
     for attempt in range(DIALS):
         try:
             _restore(way, hosts[name] if attempt == 0 else _again(name, hosts, watch), watch)
@@ -110,7 +132,6 @@ def _restored(name: str, hosts: Hosts, watch: Watch) -> _Way:
         except (HostError, CampaignError) as error:
             way.remaining = [_unanswered(name, error)]
             break
-    return way
 
 
 def _restore(way: _Way, host: Host, watch: Watch) -> None:
@@ -151,7 +172,8 @@ def _restart_due(linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], watc
         try:
             if attempt:
                 _revive(linked, hosts, watch)
-            failed = _restart(names, _to_restart(linked, hosts), hosts, cycles, watch)
+            due = _to_restart(linked, hosts)
+            failed = _restart(names, due, hosts, _groups(linked), cycles, watch)
             break
         except HostLost as error:
             failed = _unanswered(names, error)
@@ -206,6 +228,7 @@ def _restart(
     names: str,
     services: Sequence[Service],
     hosts: Hosts,
+    groups: Groups,
     cycles: list[Lived],
     watch: Watch,
 ) -> str:
@@ -214,10 +237,10 @@ def _restart(
         return ""
     watch.say(f"restarting {_names(services)}: {_limit(services)}")
     with watch.restarting([one.name for one in services]) as undoing:
-        lived = undoing.lived = cycle.begin(services, hosts)
+        lived = undoing.lived = cycle.begin(services, hosts, groups)
         cycles.append(lived)
         try:
-            cycle.live(lived, services, hosts, None)
+            cycle.live(lived, hosts, None)
         except CycleFailed as error:
             undoing.failed = str(error)
     if not undoing.failed:
@@ -248,9 +271,13 @@ def _to_restart(linked: Sequence[_Way], hosts: Hosts) -> tuple[Service, ...]:
     its host's boot clock. Errors: HostLost, HostError.
     """
     by_name = {one.name: one for way in linked for one in way.services}
-    groups = tuple(dict.fromkeys(group for way in linked for group in way.groups))
     due = [name for way in linked for name in _due(way, hosts[way.name])]
-    return tuple(by_name[one] for one in with_groups(due, tuple(by_name), groups) if one in by_name)
+    names = with_groups(due, tuple(by_name), _groups(linked))
+    return tuple(by_name[one] for one in names if one in by_name)
+
+
+def _groups(linked: Sequence[_Way]) -> Groups:
+    return tuple(dict.fromkeys(group for way in linked for group in way.groups))
 
 
 def _due(way: _Way, host: Host) -> list[str]:

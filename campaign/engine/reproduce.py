@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.engine import survival
@@ -15,7 +16,7 @@ from campaign.engine.session import Session
 from campaign.engine.stopping import Watch
 from campaign.ledger import records
 from hypotheses.observation import Counts, Result, Trial, count
-from hypotheses.sequential import Fixed
+from hypotheses.tally import Tally
 from playbooks.hosts.processes import Exit
 from playbooks.parsers import make
 from playbooks.parsers.parser import ExitInfo, ParseError, unfinished
@@ -34,6 +35,15 @@ def reproduce(session: Session, place: Place, step_id: str, action: Reproduce, s
     """
     reproducer = session.system.reproducers[action.use]
     return _Reproduction(session, place, step_id, action, reproducer, seen).run()
+
+
+@dataclass(frozen=True)
+class _Arrived:
+    """A trial, when it came, and what it ran in its reproducer's unit of exposure."""
+
+    trial: Trial
+    at: float
+    exposure: float | None
 
 
 class _Reproduction:
@@ -57,7 +67,9 @@ class _Reproduction:
         self._parser = make(reproducer.parse)
         self._id = session.recorder.new_id()
         self._stored = 0
-        self._pending: list[tuple[Trial, float]] = []
+        self._pending: list[_Arrived] = []
+        self._spawned_at = time.monotonic()
+        self._exposure = 0.0 if reproducer.exposure else None
         self._flushed_at = time.monotonic()
         self._counts = Counts()
         self._ended: Exit | None = None
@@ -65,7 +77,7 @@ class _Reproduction:
         self._artifact = ArtifactFile(session, place.run, step_id, "output.log")
 
     def run(self) -> str:
-        self._session.recorder.add_all([self._record(self._session.clock()), *self._rules()])
+        self._session.recorder.add_all([self._record(self._session.clock()), *self._plan()])
         self._seen.observations.append(self._id)
         try:
             self._invalid = self._with_deaths(self._followed())
@@ -98,17 +110,30 @@ class _Reproduction:
         return None
 
     def _arrivals(self) -> list[float]:
-        return [*self._seen.arrivals, *(at for _, at in self._pending)]
+        return [*self._seen.arrivals, *(one.at for one in self._pending)]
 
     def _pend(self, trials: Iterable[Trial]) -> None:
         now = self._session.clock()
-        arrived = tuple(trials)
-        self._pending.extend((trial, now) for trial in arrived)
-        self._watch.see(arrived)
+        for trial in self._watch.see(trials):
+            self._pending.append(_Arrived(trial, now, self._exposed(trial)))
+
+    def _exposed(self, trial: Trial) -> float | None:
+        """What the trial ran; where it does not tell, the time since those before it, as a soak."""
+        if self._exposure is None:
+            return None
+        if self._reproducer.exposure == "attempts":
+            amount = trial.attempts or 0.0
+        elif trial.seconds is not None:
+            amount = trial.seconds
+        else:
+            amount = max(0.0, time.monotonic() - self._spawned_at - self._exposure)
+        self._exposure += amount
+        return amount
 
     def _spawn(self) -> Exit:
         command = [self._render(word) for word in self._reproducer.command]
         env = {name: self._render(value) for name, value in self._reproducer.env.items()}
+        self._spawned_at = time.monotonic()
         return self._session.hosts[self._reproducer.on].spawn(
             command,
             cwd=self._reproducer.cwd,
@@ -140,13 +165,21 @@ class _Reproduction:
         if not self._pending:
             return
         batch, self._pending = self._pending, []
+        places = list(enumerate(batch, self._stored))
         self._session.recorder.add_all(
-            [self._trial(self._stored + index, *one) for index, one in enumerate(batch)]
+            [
+                *(self._trial(position, one.trial, one.at) for position, one in places),
+                *(
+                    records.TrialExposure(self._id, position, one.exposure)
+                    for position, one in places
+                    if one.exposure is not None
+                ),
+            ]
         )
-        trials = [trial for trial, _ in batch]
+        trials = [one.trial for one in batch]
         self._stored += len(batch)
         self._seen.trials.extend(trials)
-        self._seen.arrivals.extend(at for _, at in batch)
+        self._seen.arrivals.extend(one.at for one in batch)
         self._counts += count(trials)
         self._session.emit(TrialsSeen(self._counts))
 
@@ -181,8 +214,11 @@ class _Reproduction:
         if self._reproducer.parse.streams:
             start = len(self._seen.trials) - self._stored
             self._seen.sequences.append(tuple(self._seen.trials[start:]))
-        if self._watch.end is not None:
-            self._seen.ends.append(self._watch.end)
+        end = self._watch.end
+        if end is not None:
+            self._session.recorder.update(
+                records.ObservationTerms, self._id, stopped=end.stopped, stands=int(end.stands)
+            )
         self._session.recorder.update(
             records.Observation,
             self._id,
@@ -193,17 +229,25 @@ class _Reproduction:
             tail=self._artifact.tail,
         )
 
-    def _said(self) -> str:
-        from hypotheses.rates import rate_text
+    def _plan(self) -> Iterator[records.ObservationTerms | records.ObservationPlan]:
+        """What is fixed before the first trial."""
+        rule, planned = self._watch.rule, self._planned()
+        yield records.ObservationTerms(
+            self._id, str(rule) if rule else "", unit=self._reproducer.exposure
+        )
+        if planned is not None:
+            yield records.ObservationPlan(self._id, planned)
 
-        text = f"failed {rate_text(self._counts)}"
+    def _said(self) -> str:
+        end = self._watch.end
+        stopped = (end.stopped,) if end and end.stopped else ()
+        tally = Tally(self._counts, stopped, self._exposure, self._reproducer.exposure or "")
+        text = f"failed {tally.rate}"
         if self._counts.censored:
             text += f", {self._counts.censored} censored"
         if self._ended is not None and self._ended.timed_out:
             text += f"; timed out after {self._timeout:g} s"
-        if self._watch.end is not None:
-            text += f"; {self._watch.end}"
-        return text
+        return f"{text}; {end}" if end is not None else text
 
     def _cut_short(self) -> tuple[Trial, ...]:
         done = self._stored + len(self._pending)
@@ -229,13 +273,6 @@ class _Reproduction:
             started_at=started,
             artifact=str(Path(self._place.run) / f"{self._step}-output.log"),
         )
-
-    def _rules(self) -> Iterator[records.ObservationRule]:
-        """The rule that it ends by; none where the number of trials is not planned."""
-        planned = self._planned()
-        rule = self._watch.rule or (Fixed(planned) if planned else None)
-        if rule is not None:
-            yield records.ObservationRule(self._id, str(rule), rule.at_most)
 
     def _conditions(self) -> dict[str, str]:
         return {

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from campaign.engine import standing
+from campaign.engine import belief, standing
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
+from campaign.engine.budget import price_of_boot
 from campaign.engine.events import BootStarted
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import StepFailed
@@ -16,10 +17,12 @@ from campaign.engine.putback import Restored, Watch, put_back
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned, Stopped
+from campaign.engine.together import Beside
 from campaign.engine.wayback import RecordedWay
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.owner import current_owner
+from campaign.ledger.reads import Ledger
 from hypotheses.verdict import Verdict
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.plan import Boot, Plan
@@ -38,12 +41,16 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an invocation ended: its runs, its exit code, and what a person must still do."""
+    """How an invocation ended: its runs, its exit code, and what a person must still do.
+
+    `in_short` is the error for who has followed the run: the line of a failed step has told it.
+    """
 
     runs: tuple[RunResult, ...]
     exit: Exit
     error: str = ""
     remaining: tuple[str, ...] = ()
+    in_short: str = ""
 
 
 @dataclass
@@ -64,7 +71,16 @@ def execute(plan: Plan, session: Session) -> Outcome:
 
     Errors: CampaignError when not even the first run could be recorded.
     """
-    return _Walk(plan, session).run()
+    with Beside(belief.load_ahead):  # the system takes its time to restart
+        return _Walk(plan, session).run()
+
+
+class _Overspent(Exception):  # noqa: N818 - it is no error
+    """The budget does not reach for the next boot."""
+
+    def __init__(self, boot: Boot, lacks: str) -> None:
+        super().__init__(f"stopped: budget: before {boot.title}: {lacks}")
+        self.boot = boot
 
 
 class _Walk:
@@ -83,6 +99,9 @@ class _Walk:
         except Stopped:
             code = self._session.stop.exit or Exit.INTERRUPTED
             self._fail("aborted", "asked to stop")
+        except _Overspent as error:
+            code = Exit.REFUSED
+            self._fail("aborted", str(error), error.boot.run)
         except (StepFailed, HostError, HostLost) as error:
             code = Exit.STEP_FAILED
             self._fail("failed", str(error))
@@ -94,14 +113,13 @@ class _Walk:
             self._way_back()
             raise
         restored = self._way_back()
-        if code is Exit.COMPLETED:
-            code = self._session.stop.exit or code
         return self._outcome(Exit.DIRTY if restored.dirty else code, restored)
 
     def _walk(self) -> None:
         previous: Boot | None = None
         for boot in self._plan.measured:
             self._session.stop.check()
+            self._check_budget(boot)
             running = self._runs.get(boot.run) or self._begin(boot)
             self._session.emit(
                 BootStarted(boot.position + 1, len(self._plan.boots), boot.title, running.id)
@@ -118,6 +136,20 @@ class _Walk:
                     self._session, running.id, running.playbook, running.evidence
                 )
             hold(self._session, running.id, walk)
+
+    def _check_budget(self, boot: Boot) -> None:
+        """Errors: _Overspent where the boot and the way back from it cannot be paid for.
+
+        The first one was looked at with the plan.
+        """
+        if not boot.position:
+            return
+        forecast = self._plan.forecast[boot.position]
+        price = price_of_boot(boot, forecast, self._session.system.cost)
+        with Ledger.open(self._session.workspace.ledger) as ledger:
+            lacks = self._session.limits.after(ledger.total_cost()).lacks(price)
+        if lacks:
+            raise _Overspent(boot, lacks)
 
     def _begin(self, boot: Boot) -> _Running:
         playbook = boot.playbook
@@ -173,10 +205,11 @@ class _Walk:
         if status == "completed":
             standing.move(self._session, running.playbook.hypotheses)
 
-    def _fail(self, status: str, error: str) -> None:
+    def _fail(self, status: str, error: str, since: int = 0) -> None:
+        """The runs from `since` on, in the plan's order, did not get to their end."""
         self._error = self._session.redactor.text(error)
-        for running in self._runs.values():
-            if running.status == "running" and not running.verdict:
+        for index, running in self._runs.items():
+            if index >= since and running.status == "running" and not running.verdict:
                 running.status = status
 
     def _way_back(self) -> Restored:
@@ -186,7 +219,7 @@ class _Walk:
             self._session.emit(BootStarted(total, total, "put back", None))
         started = self._session.clock()
         back = self._begin_way_back(started)
-        restored = self._put_back(self._watch(back))
+        restored = self._put_back(back)
         try:
             self._book(back, restored, started)
         except CampaignError as error:
@@ -201,17 +234,15 @@ class _Walk:
                 return self._books.way_back(self._session.batch, len(self._plan.boots) - 1, started)
         return None
 
-    def _watch(self, back: str | None) -> Watch:
-        outstanding = next((walk for walk in reversed(self._walks) if walk.taken), None)
-        if back is None or outstanding is None:
-            return Watch(self._session.stop.say)
-        return RecordedWay(self._session, list(self._runs.values())[-1].steps, back, outstanding)
-
-    def _put_back(self, watch: Watch) -> Restored:
+    def _put_back(self, back: str | None) -> Restored:
         stop = self._session.stop
+        outstanding = next((walk for walk in reversed(self._walks) if walk.taken), None)
         try:
             with stop.putting_back():
-                return put_back(self._session.hosts, watch)
+                if back is None or outstanding is None:
+                    return put_back(self._session.hosts, Watch(stop.say))
+                steps = list(self._runs.values())[-1].steps
+                return RecordedWay(self._session, steps, back, outstanding).put_back()
         except Abandoned:
             return Restored(
                 remaining=(
@@ -240,7 +271,15 @@ class _Walk:
             RunResult(one.id, one.playbook.name, one.status, one.verdict)
             for one in self._runs.values()
         )
-        return Outcome(runs, code, self._error, restored.remaining)
+        return Outcome(runs, code, self._error, restored.remaining, self._in_short())
+
+    def _in_short(self) -> str:
+        for running in self._runs.values():
+            step = running.steps.failed
+            if step is not None and step.detail and self._error.startswith(step.detail):
+                more = self._error.removeprefix(step.detail)
+                return f"step {step.position}, {step.name}, failed{more}"
+        return self._error
 
 
 @contextmanager

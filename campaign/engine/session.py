@@ -2,14 +2,18 @@
 
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from getpass import getuser
 from types import TracebackType
 
+from campaign.engine.budget import NO_LIMITS, Limits
 from campaign.engine.events import Emit
 from campaign.engine.stop import Stop
+from campaign.engine.together import all_at_once
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.recorder import Recorder
 from campaign.redact import Redactor
@@ -31,7 +35,8 @@ def operator() -> str:
 class Hosts:
     """The agents of a run, one a host, each holding its host's lock until closed.
 
-    Opening refuses a host that another operator holds (Exit.REFUSED, naming the holder).
+    Opening refuses a host that another operator holds (Exit.REFUSED, naming the holder). Its
+    methods may be called from any thread.
     """
 
     def __init__(self, workspace: Workspace, machines: Mapping[str, Machine], run: str) -> None:
@@ -40,6 +45,7 @@ class Hosts:
         self._run = run
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
+        self._dialling = {name: threading.Lock() for name in self._machines}
 
     def __enter__(self) -> "Hosts":
         return self
@@ -54,32 +60,42 @@ class Hosts:
 
     def __getitem__(self, name: str) -> Host:
         """The host, its lock held. Errors: CampaignError."""
-        if name not in self._open:
-            self._open[name] = self._dial(name, lock=True)
-        return self._open[name]
+        return self._opened(name, lock=True)
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._machines)
 
+    def hold(self) -> None:
+        """Takes the locks of all hosts, at once. Errors: CampaignError."""
+        all_at_once(partial(self.__getitem__, name) for name in self._machines)
+
     def peek(self, name: str) -> Host:
         """The host for reading only: no lock is taken unless it is held already."""
-        if name not in self._open:
-            self._open[name] = self._dial(name, lock=False)
-        return self._open[name]
+        return self._opened(name, lock=False)
+
+    def look(self) -> None:
+        """Has all hosts ready to be peeked at, at once. Errors: CampaignError."""
+        all_at_once(partial(self.peek, name) for name in self._machines)
 
     def again(self, name: str) -> Host:
         """A fresh agent in place of one that was lost. Errors: CampaignError."""
-        old = self._open.pop(name, None)
-        if old is not None:
-            self._lost[name] = old.greeting.pid
-            old.close()
-        self._open[name] = self._dial(name, lock=True, replaces=self._lost.get(name, 0))
-        return self._open[name]
+        with self._dialling[name]:
+            old = self._open.pop(name, None)
+            if old is not None:
+                self._lost[name] = old.greeting.pid
+                old.close()
+            self._open[name] = self._dial(name, lock=True, replaces=self._lost.get(name, 0))
+            return self._open[name]
 
     def close(self) -> None:
-        for host in self._open.values():
-            host.close()
+        all_at_once(host.close for host in self._open.values())
         self._open.clear()
+
+    def _opened(self, name: str, *, lock: bool) -> Host:
+        with self._dialling[name]:
+            if name not in self._open:
+                self._open[name] = self._dial(name, lock=lock)
+            return self._open[name]
 
     def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
         try:
@@ -111,6 +127,7 @@ class Session:
     """One invocation of the engine. `clock` gives seconds since the epoch.
 
     `accepted` names the conditions that may differ in a comparison; `*` stands for anything.
+    `limits` are what the ledger's costs may come to.
     """
 
     workspace: Workspace
@@ -124,4 +141,5 @@ class Session:
     batch: str
     command: str
     accepted: tuple[str, ...] = ()
+    limits: Limits = NO_LIMITS
     clock: Callable[[], float] = time.time

@@ -26,24 +26,28 @@ def move(session: "Session", slugs: Iterable[str]) -> None:
 
 
 def judge_anew(
-    recorder: Recorder, slugs: Iterable[str], settings: Settings
+    recorder: Recorder, slugs: Iterable[str], settings: Settings, why: str = ""
 ) -> tuple[StandingMoved, ...]:
-    """Proposes a standing for each hypothesis from all its runs, and records it where it moved."""
+    """Proposes a standing for each hypothesis from all its runs, and records it where it moved.
+
+    Every restart speaks to every suspect, so all that a restart has removed are judged, too.
+    `why` they are judged, where it is not that a run ended, is kept with the reason.
+    """
+    named = frozenset(slugs)
     with Ledger.open(recorder.path) as ledger:
         current = {one.slug: one.standing for one in ledger.hypotheses()}
         belief = believe(ledger, settings)
         proposals = {
             slug: _proposal(ledger, belief, slug, current[slug])
-            for slug in slugs
-            if slug in current
+            for slug in current
+            if slug in named or tested(belief, slug)
         }
     moved = []
     for slug, proposal in proposals.items():
         if proposal.standing is not current[slug]:
-            recorder.set_standing(
-                slug, proposal.standing, proposal.reason, by="rule", runs=proposal.runs
-            )
-            moved.append(StandingMoved(slug, current[slug], proposal.standing, proposal.reason))
+            reason = f"{proposal.reason}; {why}" if why else proposal.reason
+            recorder.set_standing(slug, proposal.standing, reason, by="rule", runs=proposal.runs)
+            moved.append(StandingMoved(slug, current[slug], proposal.standing, reason))
     return tuple(moved)
 
 

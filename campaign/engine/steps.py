@@ -20,12 +20,13 @@ class Doing:
 
 
 class Steps:
-    """Numbers and records the steps of one run."""
+    """Numbers and records the steps of one run; `failed` is the end of one that did."""
 
     def __init__(self, session: Session, run: str) -> None:
         self._session = session
         self._run = run
         self._taken: list[records.Step] = []
+        self.failed: StepEnded | None = None
 
     @contextmanager
     def doing(self, boot_id: str, name: str, kind: str, undo: str = "") -> Iterator[Doing]:
@@ -66,9 +67,10 @@ class Steps:
             records.Step, step.id, ended_at=ended, status=status, detail=detail
         )
         shown = self._session.redactor.text(detail)
-        self._session.emit(
-            StepEnded(step.position, step.name, status, ended - step.started_at, shown)
-        )
+        told = StepEnded(step.position, step.name, status, ended - step.started_at, shown)
+        if status == "failed" and self.failed is None:
+            self.failed = told
+        self._session.emit(told)
 
     def taken(self, boot_id: str) -> tuple[records.Step, ...]:
         """The steps of a boot so far, in order."""

@@ -1,10 +1,12 @@
 """Services that die while a boot is measured: found, told, and put down as due for a restart."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from campaign.engine.proof import Proof, ServiceProof
 from campaign.engine.session import Session
+from campaign.engine.together import by_name
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
@@ -36,23 +38,22 @@ class Death:
 
 def deaths(session: Session, proof: Proof) -> tuple[Death, ...]:
     """The services of `proof` that are not the processes any more that it saw. Errors: HostLost."""
-    return tuple(_deaths(session, proof.services))
+    looks = {one.service: partial(_death, session, one) for one in proof.services if one.running}
+    return tuple(one for one in by_name(looks).values() if one is not None)
 
 
-def _deaths(session: Session, proven: Iterable[ServiceProof]) -> Iterator[Death]:
-    for was in proven:
-        service = session.system.services[was.service]
-        name, spec = service.host, spec_of(service)
-        host = session.hosts[name]
-        state = host.service_state(spec)
-        if not was.running or (state.running and state.identity == was.identity):
-            continue
-        if state.running:
-            what = f"pid {was.pid} became pid {state.pid or 0}"
-            yield Death(was.service, name, what, state.started_at)
-        else:
-            what = f"pid {was.pid} {_how(state)}"
-            yield Death(was.service, name, what, state.ended_at, _last_lines(host, spec))
+def _death(session: Session, was: ServiceProof) -> Death | None:
+    service = session.system.services[was.service]
+    name, spec = service.host, spec_of(service)
+    host = session.hosts[name]
+    state = host.service_state(spec)
+    if not state.running:
+        what = f"pid {was.pid} {_how(state)}"
+        return Death(was.service, name, what, state.ended_at, _last_lines(host, spec))
+    if state.identity != was.identity:
+        what = f"pid {was.pid} became pid {state.pid or 0}"
+        return Death(was.service, name, what, state.started_at)
+    return None
 
 
 def _how(state: ServiceState) -> str:

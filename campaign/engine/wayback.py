@@ -1,12 +1,19 @@
 """The way back as the ledger and the watcher see it: each undo a step, as it happens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import count
+from queue import SimpleQueue
 
+from campaign.engine import putback
 from campaign.engine.boot import BootWalk
-from campaign.engine.putback import Undoing, Watch
+from campaign.engine.putback import Restored, Undoing, Watch
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
+from campaign.engine.stop import Abandoned
+from campaign.engine.together import Beside
+from campaign.errors import CampaignError
 from campaign.ledger import records
 from playbooks.hosts.files import PutBack
 from playbooks.plan import Boot
@@ -16,8 +23,9 @@ from playbooks.playbook import Command
 class RecordedWay(Watch):
     """Records the undo of every step of `walk` that changed something, the last one first.
 
-    The steps go on counting those of the run (`steps`), in the boot `back`. The hosts come first:
-    what the ledger or the watcher cannot take stops nothing.
+    The steps go on counting those of the run (`steps`), in the boot `back`. Hosts are put back in
+    threads of their own; what they tell is recorded in the run's. The hosts come first: what the
+    ledger or the watcher cannot take stops nothing.
     """
 
     def __init__(self, session: Session, steps: Steps, back: str, walk: BootWalk) -> None:
@@ -27,47 +35,78 @@ class RecordedWay(Watch):
         self._back = back
         self._boot = walk.boot
         self._taken = walk.taken[::-1]
+        self._told: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._numbers = count()
+        self._open: dict[int, records.Step] = {}
+
+    def put_back(self) -> Restored:
+        """Puts everything back, and records what is told until it is over. Errors: Abandoned."""
+        with Beside(self._put_back) as doing:
+            try:
+                while (told := self._told.get()) is not None:
+                    with suppress(Exception):
+                        told()
+            except Abandoned:
+                with suppress(CampaignError):
+                    for number in list(self._open):
+                        self._end(number, "failed", "abandoned")
+                raise
+        return doing.result()
+
+    def _put_back(self) -> Restored:
+        try:
+            return putback.put_back(self._session.hosts, self)
+        finally:
+            self._told.put(None)
 
     @contextmanager
     def restoring(self, host: str) -> Iterator[Undoing]:
         undoing = Undoing()
         taken = [one for one in self._taken if host in _homes(self._boot, one.name)]
-        begun = [(one, self._begin(self._named(one, host), "undo")) for one in taken]
+        keys = [self._begun(self._named(one, host), "undo") for one in taken]
         try:
             yield undoing
         except BaseException as error:
-            undoing.failed = str(error) or "abandoned"
+            undoing.failed = str(error)
             raise
         finally:
-            for step, row in begun:
-                self._end(row, *_undone(self._boot, step, host, undoing))
+            for step, key in zip(taken, keys, strict=True):
+                self._ended(key, *_undone(self._boot, step, host, undoing))
 
     @contextmanager
     def restarting(self, services: Sequence[str]) -> Iterator[Undoing]:
         undoing = Undoing()
-        row = self._begin(f"restart {', '.join(services)}", "restart")
+        key = self._begun(f"restart {', '.join(services)}", "restart")
         try:
             yield undoing
         except BaseException as error:
-            undoing.failed = str(error) or "abandoned"
+            undoing.failed = str(error)
             raise
         finally:
             detail = undoing.failed or (undoing.lived.told() if undoing.lived else "")
-            self._end(row, "failed" if undoing.failed else "completed", detail)
+            self._ended(key, "failed" if undoing.failed else "completed", detail)
 
     def _named(self, step: records.Step, host: str) -> str:
         several = len(_homes(self._boot, step.name)) > 1
         return f"undo: {step.name}{f' on {host}' if several else ''}"
 
-    def _begin(self, name: str, kind: str) -> records.Step | None:
-        with suppress(Exception):
-            return self._steps.begin(self._back, name, kind)
-        return None
+    def _begun(self, name: str, kind: str) -> int:
+        """Tells that a step begins; returns the number by which it is ended."""
+        number = next(self._numbers)
+        self._told.put(partial(self._begin, number, name, kind))
+        return number
 
-    def _end(self, step: records.Step | None, status: str, detail: str) -> None:
+    def _ended(self, number: int, status: str, detail: str) -> None:
+        self._told.put(partial(self._end, number, status, detail))
+
+    def _begin(self, number: int, name: str, kind: str) -> None:
+        self._open[number] = self._steps.begin(self._back, name, kind)
+
+    def _end(self, number: int, status: str, detail: str) -> None:
+        """Ends a step that could be begun."""
+        step = self._open.pop(number, None)
         if step is not None:
-            with suppress(Exception):
-                self._steps.end(step, status, detail)
+            self._steps.end(step, status, detail)
 
 
 def _homes(boot: Boot, name: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
--- What is asked of runs while they go on, and the rules that end their reproductions.
+-- What is asked of runs while they go on, and how many trials an observation plans.
 
 CREATE TABLE request (
     id       TEXT NOT NULL PRIMARY KEY, -- a random, unique text
@@ -13,8 +13,7 @@ CREATE TABLE request (
 CREATE INDEX request_by_batch ON request (batch, asked_at);
 CREATE INDEX request_by_boot ON request (boot);
 
-CREATE TABLE observation_rule (
+CREATE TABLE observation_plan (
     observation TEXT NOT NULL PRIMARY KEY REFERENCES observation (id), -- the observation
-    rule        TEXT NOT NULL, -- when it ends, fixed before it begins
-    at_most     INTEGER NOT NULL -- trials that it never exceeds
+    trials      INTEGER NOT NULL -- how many it is to drive, where no rule ends it earlier
 ) STRICT;

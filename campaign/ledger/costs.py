@@ -15,6 +15,15 @@ class Costs:
     occupied_s: float
     money: float
 
+    def less(self, before: "Costs") -> "Costs":
+        """What was added since `before`."""
+        return Costs(
+            self.restarts - before.restarts,
+            self.downtime_s - before.downtime_s,
+            self.occupied_s - before.occupied_s,
+            self.money - before.money,
+        )
+
 
 @dataclass(frozen=True)
 class HypothesisCosts:
@@ -50,12 +59,14 @@ class Pace:
     """What this ledger's boots took, in seconds: means over those that restarted something.
 
     `restart_s` is all of a boot but its trials and pauses, `trial_s` a trial, `back_s` the way
-    back.
+    back; `down_s` and `back_down_s` are the downtime in a boot and on the way back.
     """
 
     restart_s: float
     trial_s: float
     back_s: float
+    down_s: float
+    back_down_s: float
 
 
 class CostReads(Reader):
@@ -126,25 +137,30 @@ class CostReads(Reader):
         """
         (row,) = self._rows(
             """
-            WITH measured AS (
+            WITH lived AS (
+                SELECT boot, total(downtime_s) AS downtime_s FROM cycle GROUP BY boot
+            ), back AS (
+                SELECT avg(occupied_s) AS back_s, avg(downtime_s) AS back_down_s
+                FROM boot JOIN lived ON lived.boot = boot.id WHERE boot.run IS NULL
+            ), measured AS (
                 SELECT boot.occupied_s - (
                            SELECT total(coalesce(ended_at, boot.ended_at) - began_at)
                            FROM request WHERE request.boot = boot.id) AS occupied_s,
+                       lived.downtime_s,
                        (SELECT total(ended_at - started_at) FROM observation
                         WHERE observation.boot = boot.id) AS driven_s,
                        (SELECT total(n + censored) FROM trial_rates
                         WHERE observation IN (
                             SELECT id FROM observation WHERE observation.boot = boot.id)) AS trials
-                FROM boot JOIN run ON run.id = boot.run
+                FROM boot JOIN run ON run.id = boot.run JOIN lived ON lived.boot = boot.id
                 WHERE run.status = 'completed' AND boot.occupied_s IS NOT NULL
                   AND (?1 IS NULL OR run.playbook = ?1)
-                  AND EXISTS (SELECT 1 FROM cycle WHERE cycle.boot = boot.id)
             )
             SELECT avg(occupied_s - driven_s) AS restart_s,
                    sum(driven_s) / sum(trials) AS trial_s,
-                   (SELECT total(occupied_s) / max(1, count(*)) FROM boot
-                    WHERE run IS NULL AND EXISTS (SELECT 1 FROM cycle WHERE cycle.boot = boot.id))
-                       AS back_s
+                   (SELECT coalesce(back_s, 0.0) FROM back) AS back_s,
+                   avg(downtime_s) AS down_s,
+                   (SELECT coalesce(back_down_s, 0.0) FROM back) AS back_down_s
             FROM measured WHERE trials > 0
             """,
             playbook,

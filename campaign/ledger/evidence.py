@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from sqlite3 import Row
 
 from campaign.ledger.query import Reader, mapping
-from hypotheses.observation import Counts, Observation
+from hypotheses.observation import Counts, Observation, Stopping
 from hypotheses.verdict import Verdict, Word
 
 
@@ -18,6 +19,14 @@ class Judged:
     verdict: Verdict
 
 
+@dataclass(frozen=True)
+class Compared:
+    """The detector of a comparison, and when it was made."""
+
+    detector: str
+    at: float
+
+
 class EvidenceReads(Reader):
     """Reads for judging. Retracted runs and invalid observations are never in them."""
 
@@ -28,32 +37,40 @@ class EvidenceReads(Reader):
         playbook: str | None = None,
         arm: str | None = None,
         run: str | None = None,
+        until: float | None = None,
     ) -> tuple[Observation, ...]:
         """Valid observations with their counts, oldest first, by all that is given.
 
-        Of completed runs only; but those of `run`, where it is given, count while it still runs.
-        Observations with the same `restart` follow the same restart cycle.
+        Those that began after `until` are left out. Of completed runs only; but those of `run`,
+        where it is given, count while it still runs. Observations with the same `restart` follow
+        the same restart cycle.
         """
         rows = self._rows(
             """
             SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
                    run.playbook, observation.arm, observation.conditions,
-                   rates.fail, rates.n, rates.censored
+                   rates.fail, rates.n, rates.censored, observation.stop_reason,
+                   terms.rule, terms.stopped, terms.stands, terms.unit,
+                   (SELECT exposure FROM exposure_rates
+                    WHERE exposure_rates.observation = observation.id) AS exposure
             FROM observation
             JOIN run ON run.id = observation.run
             JOIN trial_rates AS rates ON rates.observation = observation.id
+            LEFT JOIN observation_terms AS terms ON terms.observation = observation.id
             WHERE observation.invalid IS NULL AND run.retracted IS NULL
               AND (run.status = 'completed' OR run.id = ?4)
               AND (?1 IS NULL OR run.kind = ?1)
               AND (?2 IS NULL OR run.playbook = ?2)
               AND (?3 IS NULL OR observation.arm = ?3)
               AND (?4 IS NULL OR run.id = ?4)
+              AND (?5 IS NULL OR observation.started_at <= ?5)
             ORDER BY observation.started_at, observation.rowid
             """,
             kind,
             playbook,
             arm,
             run,
+            until,
         )
         return tuple(
             Observation(
@@ -63,6 +80,11 @@ class EvidenceReads(Reader):
                 playbook=row["playbook"],
                 arm=row["arm"],
                 conditions={name: str(value) for name, value in mapping(row["conditions"]).items()},
+                stop=Stopping(row["stop_reason"], row["stopped"], bool(row["stands"]))
+                if row["rule"]
+                else None,
+                exposure=row["exposure"],
+                unit=row["unit"] or "",
             )
             for row in rows
         )
@@ -106,6 +128,21 @@ class EvidenceReads(Reader):
             latest[row["detector"]] = row["word"]
         return frozenset(name for name, word in latest.items() if word == Word.SUPPORTED)
 
+    def latest_comparison(self, playbook: str) -> Compared | None:
+        """What `playbook` compared in its latest completed run, if any; retracted runs aside."""
+        rows = self._records(
+            Compared,
+            """
+            SELECT comparison.detector, comparison.at
+            FROM comparison JOIN run ON run.id = comparison.run
+            WHERE run.playbook = ? AND run.retracted IS NULL AND run.status = 'completed'
+              AND comparison.detector <> ''
+            ORDER BY run.started_at DESC, run.rowid DESC, comparison.at DESC LIMIT 1
+            """,
+            playbook,
+        )
+        return rows[0] if rows else None
+
     def evidence(self, slug: str) -> tuple[Judged, ...]:
         """The latest verdict of each completed run on a hypothesis, the earliest run first."""
         rows = self._rows(
@@ -119,21 +156,15 @@ class EvidenceReads(Reader):
             slug,
         )
         latest = {
-            row["id"]: Judged(
-                row["id"],
-                row["playbook"],
-                row["kind"],
-                Verdict(
-                    word=Word(row["word"]),
-                    qualifier=row["qualifier"],
-                    reasons=tuple(row["reasons"].splitlines()),
-                    numbers=mapping(row["numbers"]),
-                    still_needed=row["still_needed"],
-                ),
-            )
+            row["id"]: Judged(row["id"], row["playbook"], row["kind"], _verdict(row))
             for row in rows
         }
         return tuple(latest.values())
+
+    def latest_verdicts(self, run: str) -> Mapping[str | None, Verdict]:
+        """A run's latest verdict on each hypothesis; None: on none."""
+        rows = self._rows("SELECT * FROM verdict WHERE run = ? ORDER BY at, rowid", run)
+        return {row["hypothesis"]: _verdict(row) for row in rows}
 
     def is_overruled(self, slug: str) -> bool:
         """Whether an operator gave a hypothesis its latest standing, so that no rule moves it."""
@@ -145,3 +176,13 @@ class EvidenceReads(Reader):
             slug,
         )
         return bool(rows) and rows[0]["by"] == "operator"
+
+
+def _verdict(row: Row) -> Verdict:
+    return Verdict(
+        word=Word(row["word"]),
+        qualifier=row["qualifier"],
+        reasons=tuple(row["reasons"].splitlines()),
+        numbers=mapping(row["numbers"]),
+        still_needed=row["still_needed"],
+    )

@@ -26,11 +26,16 @@ class LiveReads(Reader):
             records.Boot, "SELECT * FROM boot WHERE batch = ? ORDER BY position, rowid", batch
         )
 
-    def rule(self, observation: str) -> records.ObservationRule | None:
-        """The rule that an observation ends by; None where its trials are not planned."""
+    def observation_terms(self, observation: str) -> records.ObservationTerms | None:
+        """What was fixed about an observation; None for one that was brought in."""
         rows = self._records(
-            records.ObservationRule,
-            "SELECT * FROM observation_rule WHERE observation = ?",
+            records.ObservationTerms,
+            "SELECT * FROM observation_terms WHERE observation = ?",
             observation,
         )
         return rows[0] if rows else None
+
+    def planned(self, observation: str) -> int | None:
+        """How many trials an observation is to drive; None where nobody can say."""
+        rows = self._rows("SELECT trials FROM observation_plan WHERE observation = ?", observation)
+        return int(rows[0]["trials"]) if rows else None

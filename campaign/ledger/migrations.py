@@ -35,8 +35,14 @@ def terms(db: Database) -> None:
 
 
 @MIGRATIONS()
+def exposure(db: Database) -> None:
+    """How observations ended early, and what their trials ran."""
+    _execute(db, "005_exposure.sql")
+
+
+@MIGRATIONS()
 def requests(db: Database) -> None:
-    """What is asked of runs while they go on, and the rules that end reproductions."""
+    """What is asked of runs while they go on, and how many trials an observation plans."""
     _execute(db, "007_requests.sql")
 
 

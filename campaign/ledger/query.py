@@ -52,11 +52,11 @@ class Reader:
         (row,) = self._rows("PRAGMA data_version")
         return int(row[0])
 
-    def _rows(self, sql: str, *values: str | int | None) -> list[sqlite3.Row]:
+    def _rows(self, sql: str, *values: str | float | None) -> list[sqlite3.Row]:
         with complaints(self.path):
             return self._connection.execute(sql, values).fetchall()
 
-    def _records(self, kind: type[_Row], sql: str, *values: str | int | None) -> tuple[_Row, ...]:
+    def _records(self, kind: type[_Row], sql: str, *values: str | float | None) -> tuple[_Row, ...]:
         """The rows of a query whose columns are the fields of the dataclass `kind`."""
         return tuple(kind(**dict(row)) for row in self._rows(sql, *values))
 

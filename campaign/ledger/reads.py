@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -14,6 +15,9 @@ from campaign.ledger.owner import Owner, is_alive
 from campaign.ledger.restarts import RestartReads
 from hypotheses.hypothesis import Hypothesis, Standing
 from hypotheses.observation import Counts
+
+if TYPE_CHECKING:
+    from hypotheses.tally import Tally
 
 _NAMED_AT_MOST = 5
 
@@ -173,9 +177,30 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
 
     def trial_counts(self, run: str) -> Mapping[str, Counts]:
         """The counts of each of a run's observations so far, by the observation's id."""
+        return {name: one.counts for name, one in self.tallies(run).items()}
+
+    def tallies(self, run: str) -> Mapping[str, "Tally"]:
+        """What each of a run's observations shows so far, by the observation's id."""
+        from hypotheses.tally import Tally
+
+        rows = self._rows(
+            """
+            SELECT rates.*, terms.stopped, terms.unit, exposure_rates.exposure
+            FROM trial_rates AS rates
+            LEFT JOIN observation_terms AS terms ON terms.observation = rates.observation
+            LEFT JOIN exposure_rates ON exposure_rates.observation = rates.observation
+            WHERE rates.run = ?
+            """,
+            run,
+        )
         return {
-            row["observation"]: Counts(row["fail"], row["n"] - row["fail"], row["censored"])
-            for row in self._rows("SELECT * FROM trial_rates WHERE run = ?", run)
+            row["observation"]: Tally(
+                Counts(row["fail"], row["n"] - row["fail"], row["censored"]),
+                (row["stopped"],) if row["stopped"] else (),
+                row["exposure"],
+                row["unit"] or "",
+            )
+            for row in rows
         }
 
     def trials(self, observation: str, start: int = 0) -> tuple[records.Trial, ...]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Value = str | int | float | None
 
+LONGEST_PREFIX = 80
+"""As many characters of a playbook's name are in the ids of its runs at most."""
+
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 
 
@@ -83,11 +86,14 @@ class Recorder:
                 self._database.rollback()
 
     def new_id(self, prefix: str = "") -> str:
-        """A new id: `<prefix>-<6 characters>`, of no run so far; 12 characters without a prefix."""
+        """A new id: `<prefix>-<6 characters>`, of no run so far; 12 characters without a prefix.
+
+        It names folders, too, so a long prefix is cut.
+        """
         if not prefix:
             return _random(12)
         while True:
-            candidate = f"{prefix}-{_random(6)}"
+            candidate = f"{prefix[:LONGEST_PREFIX].rstrip('+-')}-{_random(6)}"
             with complaints(self.path):
                 if not self._database["run"].count_where("id = ?", [candidate]):
                     return candidate
@@ -102,12 +108,13 @@ class Recorder:
             for kind, group in groupby(rows, type):
                 self._insert(TABLES[kind], (_fields(row) for row in group))
 
-    def update(self, record_type: type[Record], id: str, **fields: Value) -> None:
-        """Changes fields of the row `id` of a table whose key is `id`."""
+    def update(self, record_type: type[Record], key: str, **fields: Value) -> None:
+        """Changes fields of the row of a table whose own column is its key (most often `id`)."""
         table = TABLES[record_type]
         with self.transaction():
-            if not self._change(table, "id", id, fields):
-                raise CampaignError(Exit.FAULT, f"{self.path}: no {table.name} has the id {id}")
+            if not self._change(table, table.key, key, fields):
+                what = f"{self.path}: no {table.name} has the {table.key} {key}"
+                raise CampaignError(Exit.FAULT, what)
 
     def set_campaign(self, name: str, symptom: str, currency: str) -> records.CampaignRecord:
         """Says which campaign this ledger belongs to; when it began and its hash key stay."""

@@ -233,15 +233,26 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class ObservationRule:
-    """When an observation ends, as it was fixed before; none where its trials are not planned.
+class ObservationTerms:
+    """What is fixed about an observation before it begins, and how its rule ended it early.
 
-    `at_most` is the number of trials that it never exceeds.
+    `stands` is 1 where its counts compare as if their number had been fixed before. `unit`
+    (seconds or attempts) is what the exposure of its trials is counted in; None: none is measured.
     """
 
     observation: str
-    rule: str
-    at_most: int
+    rule: str = ""
+    stopped: str = ""
+    stands: int = 1
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class ObservationPlan:
+    """How many trials an observation is to drive; it has no row where nobody can say."""
+
+    observation: str
+    trials: int
 
 
 @dataclass(frozen=True)
@@ -256,6 +267,15 @@ class Trial:
     keys: str
     seconds: float | None
     at: float
+
+
+@dataclass(frozen=True)
+class TrialExposure:
+    """What a trial ran until it failed or ended, in its observation's unit."""
+
+    observation: str
+    position: int
+    amount: float
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """The restarts of the campaign as the model takes them: what each removed, and its counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from campaign.ledger.query import Reader, mapping
@@ -11,9 +13,15 @@ if TYPE_CHECKING:
     from hypotheses.model import Restart
 
 
+_ANY: Mapping[str, str] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class _Observed:
-    """The trials of one observation after a restart, and the conditions they ran under."""
+    """The trials of one observation after a restart, and the conditions they ran under.
+
+    `accepted` are the patterns of conditions that may differ, by the word of its operator.
+    """
 
     restart: str
     run: str
@@ -21,42 +29,64 @@ class _Observed:
     imported: bool
     removes: frozenset[str]
     conditions: dict[str, str]
+    accepted: tuple[str, ...]
     fail: int
     n: int
 
+    @property
+    def control(self) -> bool:
+        return self.baseline and not self.removes
+
     def comparable(self, other: "_Observed") -> bool:
-        """Whether nothing differs but what a boot of either side sets itself."""
+        """Whether nothing differs but what a boot of either side sets itself, or was accepted."""
         ours, theirs = self.conditions, other.conditions
         own = {name for side in (ours, theirs) for name, value in side.items() if value == ARM}
         names = (ours.keys() | theirs.keys()) - own
-        return all(ours.get(name) == theirs.get(name) for name in names)
+        return all(ours.get(name) == theirs.get(name) or self._accepts(name) for name in names)
+
+    def _accepts(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.accepted)
 
 
 class RestartReads(Reader):
     """Reads for the model. Retracted runs and invalid observations are never in them."""
 
-    def restarts(self, run: str | None = None) -> tuple["Restart", ...]:
+    def restarts(
+        self,
+        run: str | None = None,
+        alike: Mapping[str, str] = _ANY,
+        until: float | None = None,
+    ) -> tuple["Restart", ...]:
         """Every restart with trials once, oldest first, under the newest baseline's conditions.
 
-        Imported baselines count under these too, but never set them; of other imported results
-        nothing proves what was removed. Of completed runs, and of `run` while it still runs. A
-        boot that removes nothing is a control only where it changes nothing either: one that is
-        instrumented may fail at a rate of its own. One that removes something must have been
-        proven to.
+        That is the newest one whose conditions hold what is in `alike` and, where `run` is given,
+        with which that run compares; a restart under others counts where its operator accepted
+        what differs. What began after `until` is left out. Imported baselines never set the
+        conditions; of other imported results nothing proves what was removed. Of completed runs,
+        and of `run` while it still runs. A boot that removes nothing is a control only where it
+        changes nothing either: one that is instrumented may fail at a rate of its own. One that
+        removes something must have been proven to.
         """
-        observed = [one for one in self._observed(run) if one.baseline or not one.imported]
-        here = [one for one in observed if not one.imported]
-        baselines = [one for one in here if one.baseline and not one.removes]
-        newest = (baselines or here or observed)[-1:]
-        return _joined(one for one in observed if all(map(one.comparable, newest)))
+        found = self._observed(run, until)
+        observed = [one for one in found if one.baseline or not one.imported]
+        own = [one for one in observed if one.run == run][-1:]
+        fit = [
+            one
+            for one in observed
+            if alike.items() <= one.conditions.items() and all(mine.comparable(one) for mine in own)
+        ]
+        here = [one for one in fit if not one.imported]
+        newest = ([one for one in here if one.control] or here or fit)[-1:]
+        return _joined(one for one in observed if any(map(one.comparable, newest)))
 
-    def _observed(self, run: str | None) -> list[_Observed]:
+    def _observed(self, run: str | None, until: float | None) -> list[_Observed]:
         rows = self._rows(
             """
             SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
                    run.kind = 'baseline' AS baseline,
                    run.id IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL) AS imported,
                    observation.conditions, rates.fail, rates.n,
+                   (SELECT accepted FROM run_terms WHERE run_terms.run = run.id) AS accepted,
                    (SELECT group_concat(hypothesis, ' ') FROM removal
                     WHERE removal.boot = boot.id) AS removes
             FROM observation
@@ -65,6 +95,7 @@ class RestartReads(Reader):
             JOIN trial_rates AS rates ON rates.observation = observation.id
             WHERE observation.invalid IS NULL AND run.retracted IS NULL
               AND (run.status = 'completed' OR run.id = ?1) AND rates.n > 0
+              AND (?2 IS NULL OR observation.started_at <= ?2)
               AND CASE
                   WHEN removes IS NOT NULL THEN coalesce(boot.effect, 'effective') = 'effective'
                   ELSE boot.toggles = '' AND coalesce(boot.effect, '') <> 'not effective'
@@ -74,6 +105,7 @@ class RestartReads(Reader):
             ORDER BY observation.started_at, observation.rowid
             """,
             run,
+            until,
         )
         return [
             _Observed(
@@ -83,6 +115,7 @@ class RestartReads(Reader):
                 imported=bool(row["imported"]),
                 removes=frozenset((row["removes"] or "").split()),
                 conditions={name: str(value) for name, value in mapping(row["conditions"]).items()},
+                accepted=tuple((row["accepted"] or "").splitlines()),
                 fail=row["fail"],
                 n=row["n"],
             )

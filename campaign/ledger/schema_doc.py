@@ -83,6 +83,14 @@ VIEWS = (
         "FROM trial_rates WHERE counts GROUP BY playbook, arm;",
     ),
     View(
+        "exposure_rates",
+        "The failures of each observation, and what its trials ran until they failed or ended.",
+        "How long does each playbook's arm run until it fails, in seconds?",
+        "SELECT playbook, arm, sum(failures) AS failures, sum(exposure) AS seconds,\n"
+        "       round(sum(exposure) / sum(failures), 1) AS seconds_to_failure\n"
+        "FROM exposure_rates WHERE counts AND unit = 'seconds' GROUP BY playbook, arm;",
+    ),
+    View(
         "charges",
         "What is charged to which run, piece by piece: a row for each restart cycle and one for"
         " each boot. The way back to the base is charged to the last run.",

@@ -17,8 +17,10 @@ Record = (
     | records.Edit
     | records.ServiceState
     | records.Observation
-    | records.ObservationRule
+    | records.ObservationTerms
+    | records.ObservationPlan
     | records.Trial
+    | records.TrialExposure
     | records.Comparison
     | records.ComparisonKey
     | records.Verdict
@@ -28,7 +30,7 @@ Record = (
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its name, and the columns that are stored as they are, whatever the secrets.
+    """A table: its name, the columns that are stored as they are, whatever the secrets; its key.
 
     `verbatim` columns hold ids, references and words of a fixed set: they are never a user's
     text, and a replaced part would break what refers to them.
@@ -36,10 +38,11 @@ class Table:
 
     name: str
     verbatim: frozenset[str]
+    key: str = "id"
 
 
-def _table(name: str, verbatim: str) -> Table:
-    return Table(name, frozenset(verbatim.split()))
+def _table(name: str, verbatim: str, key: str = "id") -> Table:
+    return Table(name, frozenset(verbatim.split()), key)
 
 
 CAMPAIGN = _table("campaign", "name hash_key")
@@ -58,8 +61,12 @@ TABLES: Mapping[type[Record], Table] = {
     records.Edit: _table("edit", "id boot run before_sha256 after_sha256"),
     records.ServiceState: _table("service_state", "id boot moment effect"),
     records.Observation: _table("observation", "id run boot cycle step"),
-    records.ObservationRule: _table("observation_rule", "observation"),
+    records.ObservationTerms: _table(
+        "observation_terms", "observation stands unit", key="observation"
+    ),
+    records.ObservationPlan: _table("observation_plan", "observation", key="observation"),
     records.Trial: _table("trial", "observation result"),
+    records.TrialExposure: _table("trial_exposure", "observation position"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
     records.Verdict: _table("verdict", "id run hypothesis word"),

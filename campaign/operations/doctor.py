@@ -8,7 +8,7 @@ from dataclasses import replace
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError
 from campaign.operations import host_checks, service_checks
-from campaign.operations.findings import Checkup, Finding
+from campaign.operations.findings import Checkup, Finding, guarded
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError, HostLost
@@ -62,7 +62,7 @@ def _host(machine: Machine, system: System, hosts: Hosts) -> Checkup:
     services = tuple(one for one in system.services.values() if one.host == machine.name)
     found: list[Finding] = []
     try:
-        for finding in _findings(machine, services, hosts):
+        for finding in _findings(machine, services, system, hosts):
             found.append(finding)
     except CampaignError as error:
         return _refused(machine, error)
@@ -72,11 +72,16 @@ def _host(machine: Machine, system: System, hosts: Hosts) -> Checkup:
     return Checkup(tuple(found))
 
 
-def _findings(machine: Machine, services: tuple[Service, ...], hosts: Hosts) -> Iterator[Finding]:
+def _findings(
+    machine: Machine, services: tuple[Service, ...], system: System, hosts: Hosts
+) -> Iterator[Finding]:
     """Errors: CampaignError where there is no way in, HostLost where it ends in between."""
     began = time.monotonic()
     host = hosts.peek(machine.name)
     yield from host_checks.examine(machine, host, services, time.monotonic() - began)
+    reproducers = [one for one in system.reproducers.values() if one.on == machine.name]
+    found = host_checks.examine_reproducers(machine, host, reproducers)
+    yield from guarded(machine.name, "reproducer", found)
     for service in services:
         yield from service_checks.examine(service, host)
 

@@ -1,20 +1,19 @@
 """What doctor looks at on a host: the way there, the clock, the disk, the lock, the journal."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
+from campaign.engine.preflight import NO_BYTES
 from campaign.operations.findings import Finding, guarded, listed
 from playbooks.hosts.files import Journal
 from playbooks.hosts.host import Host
-from playbooks.hosts.survey import Holder, Survey
+from playbooks.hosts.survey import Holder, Runnable, Survey
 from playbooks.system import Host as Machine
-from playbooks.system import Service, SystemdSpec
+from playbooks.system import Reproducer, Service, SystemdSpec
 
 CLOCK_TOLERANCE_S = 1.0
 LITTLE_BYTES = 100 << 20
-NO_BYTES = 1 << 20
-"""With less than this, a change of a few files is refused for want of room for the journal."""
-
 FEW_FILES = 100
 
 
@@ -119,3 +118,19 @@ def _leftovers(name: str, journal: Journal, holder: Holder | None) -> Finding:
     if holder is not None:
         return Finding(name, "leftovers", what, "warn", "whoever works on it puts that back")
     return Finding(name, "leftovers", what, "fail", "put it back first: campaign recover")
+
+
+def examine_reproducers(
+    machine: Machine, host: Host, reproducers: Sequence[Reproducer]
+) -> Iterator[Finding]:
+    """Whether each of the host's reproducers can start, as far as no variable says how."""
+    for one in reproducers:
+        fixed = tuple(takewhile(lambda word: "{{" not in word, one.command))
+        lacks = host.lacking([Runnable(fixed, one.cwd, one.env.get("PATH"))])[0] if fixed else None
+        what, name = f"reproducer {one.name} can start", machine.name
+        if lacks is None:
+            yield Finding(name, "reproducer", what)
+        else:
+            what = f"reproducer {one.name} cannot start: {lacks.why}"
+            fix = "correct its command: or cwd: in campaign.yaml"
+            yield Finding(name, "reproducer", what, "fail", fix)

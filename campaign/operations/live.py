@@ -17,11 +17,15 @@ NEWEST = 400
 
 @dataclass(frozen=True)
 class Reproduction:
-    """An observation with its counts so far, the rule it ends by, and its newest trials."""
+    """An observation with its counts so far, and its newest trials.
+
+    `rule` says what ends it early (empty: nothing), `planned` how many trials it is to drive.
+    """
 
     record: records.Observation
     counts: Counts
-    rule: records.ObservationRule | None
+    rule: str
+    planned: int | None
     newest: tuple[records.Trial, ...]
 
 
@@ -103,7 +107,14 @@ def _reproductions(ledger: Ledger, run: str) -> Iterator[Reproduction]:
     for one in ledger.observations(run):
         have = counts.get(one.id, Counts())
         start = max(0, have.n + have.censored - NEWEST)
-        yield Reproduction(one, have, ledger.rule(one.id), ledger.trials(one.id, start))
+        terms = ledger.observation_terms(one.id)
+        yield Reproduction(
+            record=one,
+            counts=have,
+            rule=terms.rule if terms else "",
+            planned=ledger.planned(one.id),
+            newest=ledger.trials(one.id, start),
+        )
 
 
 def _outputs(

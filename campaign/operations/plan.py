@@ -5,14 +5,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from campaign.engine.preflight import refuse_newer_files, refuse_outstanding
+from campaign.engine.conditions import planned_conditions
+from campaign.engine.preflight import refuse_outstanding, refuse_unready
+from campaign.engine.rules import with_rules
 from campaign.engine.session import Hosts
-from campaign.engine.stopping import with_rules
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
-from hypotheses.observation import Counts, pooled
-from hypotheses.rates import largest_separating, rate_text, smallest_separating_above
+from hypotheses.by_time import exposure_of
+from hypotheses.exposure import amount_text, clean_to_separate
+from hypotheses.observation import Observation, pooled
+from hypotheses.rates import largest_separating, smallest_separating_above
+from hypotheses.tally import tally
 from hypotheses.verdict import Expect
 from playbooks.combination import JOINED_BY, combine
 from playbooks.edits import FileState
@@ -23,7 +27,6 @@ from playbooks.plan import Boot, Plan, PlanError, make
 from playbooks.playbook import Command, Playbook, RateRule, Reproduce, Step
 from playbooks.schedule import Schedule
 from playbooks.system import Service, System
-from playbooks.templates import names as template_names
 from playbooks.templates import render
 
 SEEDS = 1_000_000
@@ -100,17 +103,14 @@ def _slugs(workspace: Workspace) -> tuple[str, ...]:
         return tuple(one.slug for one in ledger.hypotheses())
 
 
-def plan(workspace: Workspace, request: Request, hosts: Hosts | None = None) -> Planned:
-    """Plans a run, changing nothing. Without `hosts` they are opened for reading only.
+def plan(workspace: Workspace, request: Request) -> Planned:
+    """Plans a run, changing nothing; hosts are opened for reading only.
 
-    Errors: LoadError; CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where
-    something stands in the way, UNREACHABLE).
+    Errors: LoadError; those of `plan_on`.
     """
     system, playbooks = load(workspace, request)
-    if hosts is not None:
-        return _planned(workspace, system, playbooks, hosts)
-    with open_hosts(workspace, system, "plan") as opened:
-        return _planned(workspace, system, playbooks, opened)
+    with open_hosts(workspace, system, "plan") as hosts:
+        return plan_on(hosts, workspace, system, playbooks, request.accepted)
 
 
 def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
@@ -118,9 +118,18 @@ def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
     return Hosts(workspace, system.hosts, run)
 
 
-def _planned(
-    workspace: Workspace, system: System, playbooks: Sequence[Playbook], hosts: Hosts
+def plan_on(
+    hosts: Hosts,
+    workspace: Workspace,
+    system: System,
+    playbooks: Sequence[Playbook],
+    accepted: tuple[str, ...],
 ) -> Planned:
+    """Plans a run of `playbooks`, changing nothing.
+
+    Errors: CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where something
+    stands in the way, UNREACHABLE).
+    """
     refuse_outstanding(hosts)
 
     def read(host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
@@ -142,10 +151,10 @@ def _planned(
     with _History.open(workspace, playbooks) as history:
         try:
             made = make(system, playbooks, read, history, facts)
-            made = with_rules(made, system, history.ledger)
+            made = with_rules(made, system, history.ledger, accepted)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
-        refuse_newer_files(made, system, hosts)
+        refuse_unready(made, system, hosts)
         shows = tuple(_can_show(system, made, history))
     return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
 
@@ -196,15 +205,15 @@ class _History:
         known = [seconds for seconds in found if seconds is not None]
         return sum(known) if len(known) == len(found) else None
 
-    def counts(self, against: str, planned: Mapping[str, str]) -> Counts:
-        """The counts so far of what a playbook is compared with, under the `planned` conditions."""
+    def control(self, against: str, planned: Mapping[str, str]) -> tuple[Observation, ...]:
+        """What a playbook is compared with, as it was seen under the `planned` conditions."""
         if self.ledger is None:
-            return Counts()
+            return ()
         if against == "baseline":
             found = self.ledger.observations_of(kind="baseline")
         else:
             found = self.ledger.observations_of(playbook=against)
-        return pooled(one for one in found if planned.items() <= one.conditions.items())
+        return tuple(one for one in found if planned.items() <= one.conditions.items())
 
 
 def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
@@ -218,10 +227,12 @@ def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
             yield f"{playbook.name}: {_own_control(system, boots, rule.against)}"
             continue
         for boot in boots:
-            planned = _trials(system, boot)
-            if planned is not None:
-                control = history.counts(rule.against, _conditions(system, boot))
-                yield f"{boot.title}: {_sentence(planned, control, rule)}"
+            trials = _trials(system, boot)
+            control = history.control(rule.against, first_conditions(system, playbook))
+            if rule.kind == "time":
+                yield f"{boot.title}: {_in_time(control, rule)}"
+            elif trials is not None:
+                yield f"{boot.title}: {_sentence(trials, control, rule)}"
 
 
 def _own_control(system: System, boots: Sequence[Boot], against: str) -> str:
@@ -238,22 +249,11 @@ def _own_control(system: System, boots: Sequence[Boot], against: str) -> str:
     return " against ".join(reversed(said))
 
 
-def _conditions(system: System, boot: Boot) -> dict[str, str]:
-    """The reproducer of a boot, and the variables that its command is given."""
-    for step in boot.measures:
-        if isinstance(step.action, Reproduce):
-            reproducer = system.reproducers[step.action.use]
-            variables = {**(boot.playbook.vars if boot.playbook else {}), **step.action.vars}
-            used = {name for word in reproducer.command for name in template_names(word)}
-            given = {name: value for name, value in variables.items() if name in used}
-            return {"reproducer": reproducer.name, **given}
-    return {}
-
-
-def _sentence(planned: int, control: Counts, rule: RateRule) -> str:
+def _sentence(planned: int, seen: Sequence[Observation], rule: RateRule) -> str:
+    control = pooled(seen)
     if control.n == 0:
         return f"{planned} trials; {rule.against} has no trials yet to compare them with"
-    against = f"{planned} trials against {rule.against} {rate_text(control)}"
+    against = f"{planned} trials against {rule.against} {tally(seen)}"
     if control.fail == 0 and rule.expect is Expect.DROP:
         return f"{against}: it has not failed, so nothing can be seen to vanish; reproduce it first"
     if rule.expect is Expect.RISE:
@@ -267,6 +267,20 @@ def _sentence(planned: int, control: Counts, rule: RateRule) -> str:
     return f"{against}: separated from it only {separated}"
 
 
+def _in_time(seen: Sequence[Observation], rule: RateRule) -> str:
+    """What time, or attempts, without a failure would show."""
+    control = exposure_of(seen)
+    if not control.amount:
+        return f"{rule.against} has not been measured yet: nothing to compare with"
+    against = f"against {rule.against} {tally(seen)}"
+    clean = clean_to_separate(control)
+    if clean is None:
+        return f"{against}: it has not failed enough for anything to be separated from it"
+    return (
+        f"{against}: separated from it after {amount_text(clean, seen[0].unit)} without a failure"
+    )
+
+
 def _trials(system: System, boot: Boot) -> int | None:
     for step in boot.measures:
         if isinstance(step.action, Reproduce):
@@ -277,6 +291,14 @@ def _trials(system: System, boot: Boot) -> int | None:
     return None
 
 
+def first_conditions(system: System, playbook: Playbook) -> dict[str, str]:
+    """The conditions of a playbook's first reproduction, as far as its files tell them."""
+    for step in playbook.steps:
+        if isinstance(step.action, Reproduce):
+            return planned_conditions(system, playbook, step.action)
+    return {}
+
+
 def planned_trials(system: System, playbook: Playbook) -> int | None:
     """The trials that a playbook's first reproduction plans; None where nobody can say."""
     return _trials(system, Boot(0, 0, playbook, measures=playbook.steps))
@@ -285,9 +307,10 @@ def planned_trials(system: System, playbook: Playbook) -> int | None:
 def _without_undo(plan: Plan) -> Iterator[str]:
     for boot in plan.measured:
         for step in (*boot.before, *boot.measures):
-            if _is_one_way(step):
+            if is_one_way(step):
                 yield f"{boot.title}: step {step.name!r}"
 
 
-def _is_one_way(step: Step) -> bool:
+def is_one_way(step: Step) -> bool:
+    """Whether nothing takes the step's effect back."""
     return isinstance(step.action, Command) and step.action.undo is None

@@ -1,15 +1,17 @@
 """power: what a playbook's planned trials can and cannot show, before any downtime."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.engine.belief import MOST_TRIALS, believe
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
-from campaign.operations.plan import Request, load, planned_trials
+from campaign.operations.plan import Request, first_conditions, load, planned_trials
 from campaign.workspace import Workspace
 from hypotheses.assumptions import Settings
-from hypotheses.observation import Counts, pooled
+from hypotheses.by_time import exposure_of
+from hypotheses.exposure import Exposure, clean_needed, clean_to_separate
+from hypotheses.observation import Counts, Observation, pooled
 from hypotheses.outlook import outlook
 from hypotheses.planner import trials_to_reproduce
 from hypotheses.prospects import Prospect, needed, prospects, trials_to_halve, weight
@@ -42,6 +44,20 @@ class ByMismatch:
 
 
 @dataclass(frozen=True)
+class ByTime:
+    """What time, or attempts (`unit`), without a failure shows; `control` is what failed in what.
+
+    `gone` shows that the control's rate is gone, at 95%; `separated` is separated from what was
+    seen of it (None: nothing would be).
+    """
+
+    unit: str
+    control: Exposure
+    gone: float
+    separated: float | None
+
+
+@dataclass(frozen=True)
 class Settling:
     """What restarts like it settle of its suspected causes, with those of the ledger.
 
@@ -57,7 +73,8 @@ class Settling:
 class Power:
     """What `trials` after one restart can show against `control`; `weight` as how many they count.
 
-    `reproduce` is set where the control has not failed: the trials to try before anything else.
+    `trials` is 0 where only time counts and nobody said how many. `reproduce` is set where the
+    control has not failed: the trials to try before anything else.
     """
 
     playbook: str
@@ -69,6 +86,7 @@ class Power:
     reproduce: int | None = None
     by_rate: ByRate | None = None
     by_mismatch: ByMismatch | None = None
+    by_time: ByTime | None = None
     settling: Settling | None = None
 
 
@@ -79,44 +97,81 @@ def power(workspace: Workspace, name: str, variables: Mapping[str, str]) -> Powe
     """
     with Ledger.open(workspace.ledger) as ledger:
         system, (playbook,) = load(workspace, Request((name,), variables))
-        trials = planned_trials(system, playbook)
-        if not trials:
+        trials = planned_trials(system, playbook) or 0
+        if not trials and not _is_timed(playbook.verdict):
             raise CampaignError(
                 Exit.USAGE,
                 f"{playbook.name} does not say how many trials it plans",
                 "give its reproducer in campaign.yaml a `trials:`",
             )
-        return _power(ledger, playbook, trials, system.statistics)
+        alike = first_conditions(system, playbook)
+        return _Desk(ledger, alike, system.statistics).power(playbook, trials)
 
 
-def _power(ledger: Ledger, playbook: Playbook, trials: int, settings: Settings) -> Power:
-    rule = playbook.verdict
-    against = rule.against if isinstance(rule, RateRule) else "baseline"
-    control, baseline = _counts(ledger, against), _counts(ledger, "baseline")
-    pace = ledger.pace(playbook.name) or ledger.pace()
-    return Power(
-        playbook=playbook.name,
-        trials=trials,
-        weight=weight(trials),
-        against=against,
-        control=control,
-        seconds=pace.restart_s + pace.back_s + trials * pace.trial_s if pace else None,
-        reproduce=None if baseline.fail else trials_to_reproduce(ledger.restarts()),
-        by_rate=_by_rate(rule, trials, control, baseline) if isinstance(rule, RateRule) else None,
-        by_mismatch=_by_mismatch(trials, baseline) if isinstance(rule, MismatchRule) else None,
-        settling=_settling(ledger, playbook, trials, settings) if baseline.fail else None,
-    )
+@dataclass(frozen=True)
+class _Desk:
+    """What the ledger has to go by, under the conditions that the playbook will have."""
+
+    ledger: Ledger
+    alike: Mapping[str, str]
+    settings: Settings
+
+    def power(self, playbook: Playbook, trials: int) -> Power:
+        rule = playbook.verdict
+        against = rule.against if isinstance(rule, RateRule) else "baseline"
+        seen = self._seen(against)
+        control, baseline = pooled(seen), pooled(self._seen("baseline"))
+        pace = self.ledger.pace(playbook.name) or self.ledger.pace()
+        return Power(
+            playbook=playbook.name,
+            trials=trials,
+            weight=weight(trials) if trials else 0.0,
+            against=against,
+            control=control,
+            seconds=pace.restart_s + pace.back_s + trials * pace.trial_s if pace else None,
+            reproduce=None if baseline.fail else self._to_reproduce(),
+            by_rate=_by_rate(rule, trials, control, baseline)
+            if isinstance(rule, RateRule)
+            else None,
+            by_mismatch=_by_mismatch(trials, baseline) if isinstance(rule, MismatchRule) else None,
+            by_time=_by_time(seen) if _is_timed(rule) else None,
+            settling=self._settling(playbook, trials) if baseline.fail and trials else None,
+        )
+
+    def _seen(self, against: str) -> tuple[Observation, ...]:
+        if against == "baseline":
+            found = self.ledger.observations_of(kind="baseline")
+        else:
+            found = self.ledger.observations_of(playbook=against)
+        return tuple(one for one in found if self.alike.items() <= one.conditions.items())
+
+    def _to_reproduce(self) -> int:
+        return trials_to_reproduce(self.ledger.restarts(alike=self.alike))
+
+    def _settling(self, playbook: Playbook, trials: int) -> Settling | None:
+        belief = believe(self.ledger, self.settings, alike=self.alike)
+        toggles = removes(playbook)
+        if belief is None or not toggles or not toggles <= {*belief.causes}:
+            return None
+        ahead = outlook(belief, toggles, min(trials, MOST_TRIALS))
+        return Settling(tuple(sorted(toggles)), ahead.chances[0], ahead.restarts())
 
 
-def _counts(ledger: Ledger, against: str) -> Counts:
-    if against == "baseline":
-        return pooled(ledger.observations_of(kind="baseline"))
-    return pooled(ledger.observations_of(playbook=against))
+def _is_timed(rule: RateRule | MismatchRule | None) -> bool:
+    return isinstance(rule, RateRule) and rule.kind == "time"
+
+
+def _by_time(seen: Sequence[Observation]) -> ByTime | None:
+    """None where the control has not failed, or measures no time."""
+    control = exposure_of(seen)
+    if not control.rate:
+        return None
+    return ByTime(seen[0].unit, control, clean_needed(control.rate), clean_to_separate(control))
 
 
 def _by_rate(rule: RateRule, trials: int, control: Counts, baseline: Counts) -> ByRate | None:
     """None where there is nothing to compare with, or nothing that could vanish or return."""
-    if not control.n or not baseline.fail or rule.expect is Expect.SAME:
+    if _is_timed(rule) or not control.n or not baseline.fail or rule.expect is Expect.SAME:
         return None
     rate = baseline.fail / baseline.n
     cases = {
@@ -147,14 +202,3 @@ def _by_mismatch(trials: int, baseline: Counts) -> ByMismatch | None:
     return ByMismatch(
         FAILURES, chance_of_at_least(FAILURES, trials, rate), trials_for_yield(FAILURES, rate)
     )
-
-
-def _settling(
-    ledger: Ledger, playbook: Playbook, trials: int, settings: Settings
-) -> Settling | None:
-    belief = believe(ledger, settings)
-    toggles = removes(playbook)
-    if belief is None or not toggles or not toggles <= {*belief.causes}:
-        return None
-    ahead = outlook(belief, toggles, min(trials, MOST_TRIALS))
-    return Settling(tuple(sorted(toggles)), ahead.chances[0], ahead.restarts())

@@ -3,11 +3,13 @@
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from campaign.engine.booking import Books
 from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Hosts
+from campaign.engine.together import by_name
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
@@ -37,8 +39,9 @@ class Unreached:
 class Recovered:
     """What was put back, the runs that were closed by it, and what was kept as it is now.
 
-    `unreached` are hosts that did not answer; `awaiting` are runs that may have changed them.
-    `unrecorded` says why the ledger could not be told; no run is closed then.
+    `unreached` are hosts that did not answer; `awaiting` are the runs that stay dirty, since they
+    may have changed those, or since not all could be put back. `unrecorded` says why the ledger
+    could not be told; no run is closed then.
     """
 
     restored: Restored
@@ -100,15 +103,18 @@ def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
 
 def _dial(hosts: Hosts) -> dict[str, CampaignError]:
     """Dials all; those that do not answer, with why. Errors: CampaignError for a held host."""
-    absent = {}
-    for name in hosts.names():
-        try:
-            hosts[name]
-        except CampaignError as error:
-            if isinstance(error.__cause__, HostError) and error.__cause__.kind == "locked":
-                raise
-            absent[name] = error
-    return absent
+    found = by_name({name: partial(_unanswered, hosts, name) for name in hosts.names()})
+    return {name: error for name, error in found.items() if error is not None}
+
+
+def _unanswered(hosts: Hosts, name: str) -> CampaignError | None:
+    try:
+        hosts[name]
+    except CampaignError as error:
+        if isinstance(error.__cause__, HostError) and error.__cause__.kind == "locked":
+            raise
+        return error
+    return None
 
 
 def _accept(
@@ -189,7 +195,7 @@ def _close(books: Books, done: Recovered, named: Collection[str], started: float
     for run in left:
         books.close_run(run.id, run.status, state, now, run.error or "")
     runs = tuple(run.id for run in left)
-    if unreached:
+    if state == "dirty":
         return replace(done, awaiting=runs, unreached=unreached)
     return replace(done, runs=runs)
 

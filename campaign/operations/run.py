@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
 from campaign.engine.events import Emit
 from campaign.engine.run import Outcome, execute
 from campaign.engine.session import Hosts, Session
 from campaign.engine.stop import Stop
+from campaign.engine.together import Beside
+from campaign.errors import CampaignError, Exit
+from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
-from campaign.operations.plan import Planned, Request, load, open_hosts, plan
+from campaign.operations.plan import Planned, Request, load, open_hosts, plan_on
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
 
@@ -26,6 +30,7 @@ class Ready:
     hash_key: str
     command: str
     accepted: tuple[str, ...]
+    limits: Limits
 
     def execute(self, emit: Emit, stop: Stop) -> Outcome:
         """Carries the plan out; whatever happens, what was changed is put back."""
@@ -41,28 +46,46 @@ class Ready:
             batch=self.recorder.new_id(),
             command=self.command,
             accepted=self.accepted,
+            limits=self.limits,
         )
         return execute(self.planned.plan, session)
 
 
 @contextmanager
-def ready(workspace: Workspace, request: Request, command: str) -> Iterator[Ready]:
+def ready(
+    workspace: Workspace, request: Request, command: str, limits: Limits = NO_LIMITS
+) -> Iterator[Ready]:
     """Locks the hosts, opens the ledger and plans. `command` is kept with the runs.
 
-    Errors: LoadError; CampaignError (REFUSED where another operator holds a host or changes are
-    outstanding, UNREACHABLE, USAGE).
+    `limits` hold beside the campaign's budget.
+
+    Errors: LoadError; CampaignError (REFUSED where another operator holds a host, changes are
+    outstanding or the budget does not reach, UNREACHABLE, USAGE).
     """
-    system, _ = load(workspace, request)
+    system, playbooks = load(workspace, request)
     redactor = Redactor(system.secrets)
     with (
         open_hosts(workspace, system, " ".join(request.playbooks)) as hosts,
+        Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):
-        for name in hosts.names():
-            hosts[name]
+        holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
-        planned = plan(workspace, request, hosts)
+        planned = plan_on(hosts, workspace, system, playbooks, request.accepted)
+        own = limits.within(allowed(system.budget))
+        with Ledger.open(workspace.ledger) as ledger:
+            _refuse_overspending(planned, ledger, own)
         yield Ready(
             workspace, planned, hosts, recorder, redactor, campaign.hash_key,
-            redactor.text(command), request.accepted,
+            redactor.text(command), request.accepted, own,
         )  # fmt: skip
+
+
+def _refuse_overspending(planned: Planned, ledger: Ledger, limits: Limits) -> None:
+    lacks = limits.after(ledger.total_cost()).lacks(price_of(planned.plan))
+    if lacks:
+        raise CampaignError(
+            Exit.REFUSED,
+            f"the budget does not reach for this: {lacks}",
+            "run less, or raise `budget:` in campaign.yaml",
+        )

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.engine.again import Rejudged, judge_verdicts_anew
 from campaign.engine.events import StandingMoved
 from campaign.engine.standing import judge_anew
 from campaign.errors import CampaignError, Exit
@@ -15,6 +16,7 @@ from campaign.ledger.recorder import Recorder
 from campaign.operations.meant import meant
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts
+from hypotheses.tally import Tally
 
 OUTPUT = "output.log"
 """The name under which a reproducer's output is kept."""
@@ -22,12 +24,16 @@ OUTPUT = "output.log"
 
 @dataclass(frozen=True)
 class Listed:
-    """A run with its terms, hypotheses, counts, verdicts and what it cost, money in `currency`."""
+    """A run with its terms, hypotheses, counts, verdicts and what it cost, money in `currency`.
+
+    `tally` is what its valid trials show.
+    """
 
     run: records.Run
     terms: records.RunTerms
     hypotheses: tuple[str, ...]
     counts: Counts
+    tally: Tally
     verdicts: tuple[records.Verdict, ...]
     costs: RunCosts
     currency: str
@@ -45,6 +51,7 @@ class Shown:
     states: tuple[records.ServiceState, ...]
     observations: tuple[records.Observation, ...]
     counts: dict[str, Counts]
+    tallies: dict[str, Tally]
     comparisons: tuple[records.Comparison, ...]
     keys: dict[str, tuple[records.ComparisonKey, ...]]
     artifacts: tuple[records.Artifact, ...]
@@ -80,14 +87,13 @@ def _check_known(what: str, name: str, known: Collection[str], listing: str) -> 
 
 def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
     valid = {one.id for one in ledger.observations(run.id) if one.invalid is None}
-    counts = sum(
-        (one for name, one in ledger.trial_counts(run.id).items() if name in valid), Counts()
-    )
+    tally = sum((one for name, one in ledger.tallies(run.id).items() if name in valid), Tally())
     return Listed(
         run,
         ledger.terms(run.id),
         ledger.hypotheses_of(run.id),
-        counts,
+        tally.counts,
+        tally,
         ledger.verdicts(run.id),
         costs,
         ledger.currency(),
@@ -109,6 +115,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             states=ledger.states(run.id),
             observations=ledger.observations(run.id),
             counts=dict(ledger.trial_counts(run.id)),
+            tallies=dict(ledger.tallies(run.id)),
             comparisons=comparisons,
             keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
             artifacts=ledger.artifacts(run.id),
@@ -157,19 +164,17 @@ def save(workspace: Workspace, fragment: str, name: str | None, to: Path) -> Non
 
 @dataclass(frozen=True)
 class Retracted:
-    """A run that was retracted, and the hypotheses that stand elsewhere without it.
-
-    `judged` are the later runs whose verdicts may rest on it, where it was a baseline.
-    """
+    """A run that was retracted, the verdicts that read otherwise without it, and what moved."""
 
     run: records.Run
+    rejudged: tuple[Rejudged, ...]
     moved: tuple[StandingMoved, ...]
-    judged: tuple[str, ...]
 
 
 def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
-    """Takes a run's results out of all judging and judges its hypotheses anew; its costs stay.
+    """Takes a run's results out of all judging; its costs stay.
 
+    The verdicts of later runs and the standings of all hypotheses are judged again without it.
     Errors: LoadError, CampaignError.
     """
     if not reason.strip():
@@ -177,14 +182,9 @@ def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
     settings = workspace.load_system().statistics
     with Ledger.open(workspace.ledger) as ledger:
         run = ledger.run(fragment)
-        hypotheses = ledger.hypotheses_of(run.id)
-        judged = tuple(_judged_since(ledger, run)) if run.kind == "baseline" else ()
+        slugs = [one.slug for one in ledger.hypotheses()]
     with Recorder.open(workspace.ledger, create=False) as recorder:
         recorder.retract(run.id, reason)
-        return Retracted(run, judge_anew(recorder, hypotheses, settings), judged)
-
-
-def _judged_since(ledger: Ledger, run: records.Run) -> Iterator[str]:
-    for one in ledger.runs():
-        if one.started_at > run.started_at and not one.retracted and ledger.verdicts(one.id):
-            yield one.id
+        rejudged = judge_verdicts_anew(recorder, run, reason, settings)
+        moved = judge_anew(recorder, slugs, settings, f"judged again without {run.id}")
+        return Retracted(run, rejudged, moved)

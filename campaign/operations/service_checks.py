@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from campaign.engine.preflight import foreign_holders
 from campaign.engine.proof import vouched_for
 from campaign.operations.findings import Finding, State, guarded, listed
 from playbooks.env import methods
@@ -103,15 +104,10 @@ def _ended(state: ServiceState) -> str:
 
 def _ports(seen: Seen) -> Iterator[Finding]:
     """Whether someone else holds a port that the service needs at its next start."""
-    own = {one.pid for one in seen.state.processes}
-    if seen.state.running and not own:
-        return  # nobody can say whose they are
-    for port, pids in seen.host.listening(seen.service.ports).items():
-        if others := [pid for pid in pids if pid and pid not in own]:
-            what = f"port {port} is held by pid {others[0]}, which is no process of this service"
-            yield seen.finding(
-                "ports", what, "fail", f"see what it is, ps -fp {others[0]}, and end it"
-            )
+    for port, holder in foreign_holders(seen.service, seen.host, seen.state):
+        what = f"port {port} is held by {holder}, which is no process of this service"
+        fix = "end that process, or correct ports: in campaign.yaml"
+        yield seen.finding("ports", what, "fail", fix)
 
 
 def _env(seen: Seen) -> Iterator[Finding]:

@@ -1,8 +1,8 @@
-"""services: the embedded services outside of any run."""
+"""services: the services outside of any run."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign.engine import cycle
 from campaign.engine.cycle import CycleFailed
@@ -16,12 +16,16 @@ from playbooks.hosts.connection import HostError
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import expand
+from playbooks.services.specs import Groups
 from playbooks.system import CommandSpec, ProcessSpec, Service, System, SystemdSpec
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A service as its host sees it; `started_at` and `pid` are None where it does not run."""
+    """A service as its host sees it; `started_at` and `pid` are None where it does not run.
+
+    `declared`: whether campaign.yaml names it, as it is now; one that runs on can be stopped.
+    """
 
     name: str
     running: bool
@@ -29,13 +33,25 @@ class Listed:
     started_at: float | None
     processes: int
     log: str
+    declared: bool = True
 
 
 def listed(workspace: Workspace) -> tuple[Listed, ...]:
     """Every service's state. Errors: LoadError, CampaignError."""
     system = workspace.load_system()
     with open_hosts(workspace, system, "services") as hosts:
-        return tuple(_listed(workspace, hosts, service) for service in system.services.values())
+        found = [_listed(workspace, hosts, service) for service in system.services.values()]
+        strays = [_listed(workspace, hosts, service) for service in _strays(system, hosts)]
+        return (*found, *(replace(one, declared=False) for one in strays))
+
+
+def _strays(system: System, hosts: Hosts) -> Iterator[Service]:
+    """What runs on, embedded, although campaign.yaml does not name it there any more."""
+    for host in hosts.names():
+        for name in hosts.peek(host).services_running():
+            known = system.services.get(name)
+            if known is None or known.host != host or not isinstance(known.manager, ProcessSpec):
+                yield Service(name, host, ProcessSpec((), "/"))
 
 
 def _state(hosts: Hosts, service: Service) -> ServiceState:
@@ -79,7 +95,7 @@ def start(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
     with _locked(workspace) as (system, hosts):
         wanted = [one for one in _chosen(system, names) if not _running(hosts, one)]
         if wanted:
-            _cycle(wanted, hosts)
+            _cycle(wanted, hosts, system.restart_groups)
         return tuple(one.name for one in wanted)
 
 
@@ -88,14 +104,14 @@ def restart(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
     with _locked(workspace) as (system, hosts):
         chosen = [one.name for one in _chosen(system, names)]
         wanted = [system.services[name] for name in expand(system, chosen)]
-        _cycle(wanted, hosts)
+        _cycle(wanted, hosts, system.restart_groups)
         return tuple(one.name for one in wanted)
 
 
 def stop(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
     """Stops those of `names` (none: all) that run, in reverse order."""
     with _locked(workspace) as (system, hosts):
-        running = [one for one in _chosen(system, names) if _running(hosts, one)]
+        running = _to_stop(system, hosts, names)
         for service in reversed(running):
             try:
                 hosts[service.host].service_stop(spec_of(service), service.stop_timeout_s)
@@ -104,13 +120,20 @@ def stop(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(one.name for one in running)
 
 
+def _to_stop(system: System, hosts: Hosts, names: Sequence[str]) -> list[Service]:
+    """What runs of `names` (none: of all), in start order; strays come last, and go first."""
+    strays = [one for one in _strays(system, hosts) if not names or one.name in names]
+    declared = [one for one in names if one not in {stray.name for stray in strays}]
+    chosen = _chosen(system, declared) if declared or not names else ()
+    return [*(one for one in chosen if _running(hosts, one)), *strays]
+
+
 @contextmanager
 def _locked(workspace: Workspace) -> Iterator[tuple[System, Hosts]]:
     """The campaign's hosts under lock, with nothing outstanding on them."""
     system = workspace.load_system()
     with open_hosts(workspace, system, "services") as hosts:
-        for name in hosts.names():
-            hosts[name]
+        hosts.hold()
         refuse_outstanding(hosts)
         yield system, hosts
 
@@ -123,8 +146,8 @@ def _chosen(system: System, names: Sequence[str]) -> tuple[Service, ...]:
     return tuple(one for one in system.services.values() if not names or one.name in names)
 
 
-def _cycle(services: Sequence[Service], hosts: Hosts) -> None:
+def _cycle(services: Sequence[Service], hosts: Hosts, groups: Groups) -> None:
     try:
-        cycle.restart(services, hosts, Stop())
+        cycle.restart(services, hosts, groups, Stop())
     except CycleFailed as error:
         raise CampaignError(Exit.STEP_FAILED, str(error)) from error

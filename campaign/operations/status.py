@@ -7,13 +7,15 @@ from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts, like_the_newest, pooled
+from hypotheses.tally import Tally, tally
 
 
 @dataclass(frozen=True)
 class Status:
     """The campaign, its costs, its hypotheses, and the runs that a person should know of.
 
-    `baseline` pools the valid baselines under the newest one's conditions; `running` are runs under
+    `baseline` pools the valid baselines under the newest one's conditions, `tally` is what they
+    show; `running` are runs under
     way, `left` those that were interrupted or could not be put back whole.
     """
 
@@ -21,6 +23,7 @@ class Status:
     total: Costs
     runs: int
     baseline: Counts
+    tally: Tally
     hypotheses: tuple[HypothesisCosts, ...]
     running: tuple[records.Run, ...]
     left: tuple[records.Run, ...]
@@ -31,11 +34,13 @@ def status(workspace: Workspace) -> Status:
     """Reads the ledger. Errors: CampaignError where there is none."""
     with Ledger.open(workspace.ledger) as ledger:
         runs = ledger.runs()
+        baseline = like_the_newest(ledger.observations_of(kind="baseline"))
         return Status(
             campaign=_without_key(ledger.campaign()),
             total=ledger.total_cost(),
             runs=len(runs),
-            baseline=pooled(like_the_newest(ledger.observations_of(kind="baseline"))),
+            baseline=pooled(baseline),
+            tally=tally(baseline),
             hypotheses=ledger.hypothesis_costs(),
             running=tuple(run for run in runs if run.status == "running"),
             left=tuple(run for run in runs if _is_left(run)),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from campaign.ledger.costs import Costs
 from hypotheses.observation import Counts
-from hypotheses.rates import rate_text
+from hypotheses.tally import Tally
 
 NAMED_AT_MOST = 6
 
@@ -45,22 +45,32 @@ def named(names: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def trials_text(counts: Counts) -> str:
-    """Counts with what they allow, and the trials that were cut short."""
-    return _with_censored(rate_text(counts), counts)
+def trials_text(tally: Tally) -> str:
+    """Counts with what they allow, how they were stopped early, and the trials cut short."""
+    return _with_censored(str(tally), tally.counts)
 
 
-def trials_in_short(counts: Counts) -> str:
-    """Counts with their interval alone: "21/60 (24.2-47.6%)", "0/60 (at most 6.0%)"."""
-    _, _, allowed = rate_text(counts).partition(", ")
+def trials_in_short(tally: Tally) -> str:
+    """Counts with their interval alone: "21/60 (24.2-47.6%)", "0/60 (at most 6.0%)".
+
+    Where a rule stopped them and all of them failed there is none: "1/1". Failures of an exposure
+    are told by that: "5 in 10 min".
+    """
+    counts, told = tally.counts, tally.rate
+    if tally.exposure is not None or told == str(counts):
+        return _with_censored(told.partition(", ")[0], counts)
+    _, _, allowed = told.partition(", ")
     interval = allowed[allowed.index("(") :] if "(" in allowed else f"({allowed})"
-    text = f"{counts} {interval}" if counts.n else rate_text(counts)
+    text = f"{counts} {interval}" if counts.n else told
     return _with_censored(text, counts)
 
 
-def failed_text(counts: Counts) -> str:
+def failed_text(tally: Tally) -> str:
     """Counts as the beginning of a sentence, such as "21/60 fail, 35.0% (24.2-47.6%)"."""
-    rest = rate_text(counts).removeprefix(str(counts))
+    counts = tally.counts
+    if tally.exposure is not None:
+        return str(tally)
+    rest = str(tally).removeprefix(str(counts))
     return f"{counts} fail{rest}" if counts.n else "no trial ended as a pass or a failure"
 
 

@@ -71,7 +71,7 @@ def _trials(trials: Iterable[Trials]) -> Iterator[str]:
     for one in trials:
         arm = f"{one.arm}: " if one.arm else ""
         if one.counts.total or not one.invalid:
-            yield f"{arm}{trials_text(one.counts)}"
+            yield f"{arm}{trials_text(one.tally)}"
         for reason in one.invalid:
             yield f"{arm}{reason}"
 

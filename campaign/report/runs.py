@@ -1,7 +1,7 @@
 """What the report says about one run."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
@@ -10,6 +10,7 @@ from campaign.report.figures import counted, named, time_text, trials_in_short
 from campaign.report.judgements import Judgement, collect_judgements
 from hypotheses.observation import Counts
 from hypotheses.rates import rate_text, share_text
+from hypotheses.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,12 @@ class Trials:
     """The trials of one arm of a run: those that count, and why others do not."""
 
     arm: str
-    counts: Counts
+    tally: Tally
     invalid: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Counts:
+        return self.tally.counts
 
 
 @dataclass(frozen=True)
@@ -53,9 +58,9 @@ class RunPart:
     costs: Costs
 
     @property
-    def pooled(self) -> Counts:
+    def pooled(self) -> Tally:
         """The trials of all arms that count."""
-        return sum((one.counts for one in self.trials), Counts())
+        return sum((one.tally for one in self.trials), Tally())
 
     @property
     def is_evidence(self) -> bool:
@@ -78,7 +83,7 @@ class RunPart:
         if not tried:
             return "-"
         if len(tried) == 1:
-            text = trials_in_short(tried[0].counts)
+            text = trials_in_short(tried[0].tally)
         else:
             text = ", ".join(f"{one.arm or 'unnamed'} {one.counts}" for one in tried)
         return text if self.is_evidence else f"{text}, not counted"
@@ -103,7 +108,10 @@ def _collect(
     return RunPart(
         record=run,
         hypotheses=ledger.hypotheses_of(run.id),
-        trials=_trials(ledger.observations(run.id), ledger.trial_counts(run.id)),
+        trials=_trials(
+            ledger.observations(run.id),
+            ledger.tallies(run.id),
+        ),
         changes=_changes(run.id, edits, boots, shown),
         environment=_environment(boots),
         effects=_effects(boots),
@@ -117,17 +125,17 @@ def _collect(
 
 
 def _trials(
-    observations: Iterable[records.Observation], counts: Mapping[str, Counts]
+    observations: Iterable[records.Observation], tallies: Mapping[str, Tally]
 ) -> tuple[Trials, ...]:
     arms: dict[str, Trials] = {}
     for one in observations:
-        arm = arms.get(one.arm, Trials(one.arm, Counts()))
-        found = counts.get(one.id, Counts())
+        arm = arms.get(one.arm, Trials(one.arm, Tally()))
+        found = tallies.get(one.id, Tally())
         if one.invalid is None:
-            arms[one.arm] = Trials(one.arm, arm.counts + found, arm.invalid)
+            arms[one.arm] = replace(arm, tally=arm.tally + found)
         else:
-            reason = f"{counted(found.total, 'trial')} not counted: {one.invalid}"
-            arms[one.arm] = Trials(one.arm, arm.counts, (*arm.invalid, reason))
+            reason = f"{counted(found.counts.total, 'trial')} not counted: {one.invalid}"
+            arms[one.arm] = replace(arm, invalid=(*arm.invalid, reason))
     return tuple(arms.values())
 
 

@@ -10,6 +10,7 @@ from campaign.report.figures import costs_text, counted, failed_text, named
 from campaign.report.standings import HypothesisPart
 from hypotheses.hypothesis import Standing
 from hypotheses.observation import Observation, pooled
+from hypotheses.tally import tally
 
 FOUND = (Standing.CONFIRMED, Standing.SUPPORTED, Standing.LEADING)
 SAID = {
@@ -59,7 +60,7 @@ def _baseline(observations: Sequence[Observation]) -> str:
     most = max(alike.values(), key=lambda group: pooled(group).n)
     counts = pooled(most)
     restarts = counted(len({one.restart for one in most}), "restart")
-    text = f"Baseline: {failed_text(counts)}, in {restarts}"
+    text = f"Baseline: {failed_text(tally(most))}, in {restarts}"
     if counts.n and not counts.fail:
         text += ": the failure has not been reproduced"
     others = pooled(observations).n - counts.n

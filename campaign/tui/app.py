@@ -3,11 +3,12 @@
 import os
 import signal
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.reactive import reactive
 from textual.screen import Screen
 
@@ -15,7 +16,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
 from campaign.operations.outstanding import outstanding
 from campaign.operations.status import Status
-from campaign.tui.dialogs.help import HelpDialog
+from campaign.tui.dialogs.help import HelpDialog, told_bindings
 from campaign.tui.dialogs.quit import Choice, QuitDialog
 from campaign.tui.dialogs.recover import RecoverDialog
 from campaign.tui.dialogs.run import RunDialog
@@ -33,6 +34,11 @@ from campaign.tui.themes import DARK, LIGHT, PLAIN
 from campaign.tui.widgets.dirty_bar import DirtyBar
 from campaign.workspace import Workspace
 from playbooks.system import System
+
+
+def _mode(key: str, mode: str, what: str) -> Binding:
+    return Binding(key, f"switch_mode('{mode}')", mode.capitalize(), show=False, tooltip=what)
+
 
 _WORKSPACE_ONLY = frozenset({"switch_mode", "run"})
 
@@ -73,16 +79,22 @@ class CampaignApp(App[int]):
         "outside": OutsideScreen,
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "switch_mode('campaign')", "Campaign", show=False),
-        Binding("2", "switch_mode('live')", "Live run", show=False),
-        Binding("3", "switch_mode('history')", "History", show=False),
-        Binding("question_mark", "explain", "Help", key_display="?"),
-        Binding("ctrl+p", "command_palette", "Actions", priority=True),
+        _mode("1", "campaign", "What is believed, and why"),
+        _mode("2", "live", "The run under way"),
+        _mode("3", "history", "All runs"),
+        Binding(
+            "question_mark",
+            "explain",
+            "Help",
+            key_display="?",
+            tooltip="Explain what has the focus, and the keys",
+        ),
+        Binding("ctrl+p", "command_palette", "Actions", priority=True, tooltip="All actions"),
         Binding("r", "run", "Run", tooltip="Choose a playbook, see its plan, and run it"),
         Binding("R", "recover", "Recover", key_display="R", tooltip="Put back what a run left"),
-        Binding("y", "copy_command", "Copy the last command", show=False),
-        Binding("ctrl+t", "toggle_theme", "Dark or light", show=False),
-        Binding("q", "quit", "Quit"),
+        Binding("y", "copy_command", "Copy", show=False, tooltip="Copy the last command"),
+        Binding("ctrl+t", "toggle_theme", "Theme", show=False, tooltip="Dark or light"),
+        Binding("q", "quit", "Quit", tooltip="Leave; a run that was started here is asked about"),
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as the base class has it
@@ -308,16 +320,11 @@ class CampaignApp(App[int]):
             self.push_screen(HelpDialog(self.screen))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action that has a key now, by its name, with its key."""
-        for active in screen.active_bindings.values():
-            binding = active.binding
-            if active.enabled and binding.description and binding.action != "command_palette":
-                key = self.get_key_display(binding)
-                yield SystemCommand(
-                    binding.description,
-                    f"{binding.tooltip}  {key}".strip(),
-                    lambda active=active: self._run_binding(active.node, active.binding.action),
-                )
+        """Every action that has a key now, with its key."""
+        for one in told_bindings(screen):
+            key = self.get_key_display(one.binding)
+            yield SystemCommand(one.binding.tooltip, key, partial(self._run_binding, one))
 
-    def _run_binding(self, node: object, action: str) -> None:
-        self.run_worker(self.run_action(action, default_namespace=node))  # type: ignore[arg-type]
+    def _run_binding(self, active: ActiveBinding) -> None:
+        action = self.run_action(active.binding.action, default_namespace=active.node)
+        self.run_worker(action)

@@ -71,9 +71,20 @@ PLAIN = Theme(
     panel="ansi_default",
     boost="ansi_default",
     variables={
+        "ansi-background": "ansi_default",
+        "ansi-foreground": "ansi_default",
+        "border": "ansi_default",
+        "border-blurred": "ansi_default",
         "block-cursor-foreground": "ansi_default",
         "block-cursor-background": "ansi_default",
         "block-cursor-text-style": "reverse",
+        "input-cursor-background": "ansi_default",
+        "input-cursor-foreground": "ansi_default",
+        "input-cursor-text-style": "reverse",
+        "input-selection-background": "ansi_default",
+        "input-selection-foreground": "ansi_default",
+        "screen-selection-background": "ansi_default",
+        "screen-selection-foreground": "ansi_default",
     },
 )
 """For terminals where NO_COLOR is set: the terminal's own two colours and nothing else."""

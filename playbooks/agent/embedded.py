@@ -159,6 +159,16 @@ class Embedded(Managed):
         return _Kept(self, started)
 
 
+def running(state_dir: str) -> List[str]:
+    """The names of all services that keepers of this state directory keep now."""
+    try:
+        names = sorted(os.listdir(os.path.join(state_dir, "services")))
+    except FileNotFoundError:
+        return []
+    services = [Embedded(state_dir, {"name": name}) for name in names if _NAME.match(name)]
+    return [service.name for service in services if service.processes()]
+
+
 class _Segments(Follow):
     """The segments of a log, each byte once."""
 

@@ -11,7 +11,8 @@ import os
 import re
 import subprocess
 import tempfile
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+import threading
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from playbooks.agent import systemctl
 from playbooks.agent.managed import Cursor, Follow, LogPiece, wrong_cursor
@@ -208,6 +209,29 @@ def newest() -> str:
         )
     _, found, cursor = done.stdout.decode().rpartition("-- cursor: ")
     return cursor.strip() if found else ""
+
+
+class Newest:
+    """`newest`, looked for from now on while something else is done."""
+
+    def __init__(self) -> None:
+        self._found: List[Union[str, VerbError]] = []
+        self._looking = threading.Thread(target=self._look, daemon=True)
+        self._looking.start()
+
+    def cursor(self) -> str:
+        """Waits for it. Errors: those of `newest`."""
+        self._looking.join()
+        (found,) = self._found
+        if isinstance(found, VerbError):
+            raise found
+        return found
+
+    def _look(self) -> None:
+        try:
+            self._found.append(newest())
+        except VerbError as error:
+            self._found.append(error)
 
 
 def _from(cursor: str) -> List[str]:

@@ -25,6 +25,7 @@ from playbooks.agent import (
     services,
     spawn,
     survey,
+    testimony,
 )
 from playbooks.agent.framing import Frame, FrameError, Header, read_frame
 from playbooks.agent.places import as_verb_error
@@ -65,7 +66,19 @@ def clock(_session: Session, _request: Header, _body: bytes) -> Tuple[Header, by
     return {"clock": time.time(), "boot_clock": procfs.boot_clock()}, b""
 
 
-_MODULES = (apply, files, health, journal, probes, processes, putback, services, spawn, survey)
+_MODULES = (
+    apply,
+    files,
+    health,
+    journal,
+    probes,
+    processes,
+    putback,
+    services,
+    spawn,
+    survey,
+    testimony,
+)
 
 
 def _verbs() -> Dict[str, Handler]:
@@ -78,7 +91,7 @@ def _verbs() -> Dict[str, Handler]:
 def _slow_verbs() -> FrozenSet[str]:
     """Verbs that may take long: each runs in a thread of its own."""
     slow = services.SLOW_VERBS | spawn.SLOW_VERBS | processes.SLOW_VERBS
-    return slow | probes.SLOW_VERBS | health.SLOW_VERBS
+    return slow | probes.SLOW_VERBS | health.SLOW_VERBS | testimony.SLOW_VERBS
 
 
 def main() -> None:

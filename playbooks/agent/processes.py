@@ -22,10 +22,11 @@ def environ(_session: Session, request: Dict[str, Any], body: bytes) -> Reply:
     Plain values only of `names` (None: not set), digests (HMAC-SHA256, 16 hex digits) of all.
     """
     names = request["names"]
-    return {"processes": [_environ(pid, names, body) for pid in request["pids"]]}, b""
+    return {"processes": [environ_of(pid, names, body) for pid in request["pids"]]}, b""
 
 
-def _environ(pid: int, names: List[str], key: bytes) -> Dict[str, Any]:
+def environ_of(pid: int, names: List[str], key: bytes) -> Dict[str, Any]:
+    """One process's environment, as the operator learns of it."""
     variables, reason = read_environ(pid)
     plain = {name: variables.get(name.encode()) for name in names} if not reason else {}
     return {

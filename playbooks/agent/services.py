@@ -5,7 +5,7 @@ Who manages it is said by the specification's `kind`; all kinds answer alike.
 
 from typing import Any, Dict, FrozenSet, Optional, Tuple
 
-from playbooks.agent import logs
+from playbooks.agent import embedded, logs
 from playbooks.agent.commanded import Commanded
 from playbooks.agent.embedded import Embedded
 from playbooks.agent.managed import Managed
@@ -49,6 +49,11 @@ def stop(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
 def state(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
     """Whether the service runs, as which processes, and how it ended."""
     return find(session.state_dir, request["spec"]).state().as_json(), b""
+
+
+def running(session: Session, _request: Dict[str, Any], _body: bytes) -> Reply:
+    """The names of the embedded services that run here, whoever asked for them."""
+    return {"names": embedded.running(session.state_dir)}, b""
 
 
 def log_end(session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
@@ -96,6 +101,7 @@ VERBS: Dict[str, Handler] = {
     "service_restart": restart,
     "service_stop": stop,
     "service_state": state,
+    "services_running": running,
     "service_log": log,
     "service_log_end": log_end,
     "service_last_lines": last_lines,

@@ -2,14 +2,20 @@
 
 import os
 import pwd
+import re
+import shutil
 import stat
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from playbooks.agent import lock
 from playbooks.agent.places import place
 from playbooks.agent.session import Handler, Session
 
 Reply = Tuple[Dict[str, Any], bytes]
+
+_INTERPRETER = re.compile(r"(python|(ba|da|z|k)?sh|perl|ruby|node)[0-9.]*\Z")
+_SCRIPT = re.compile(r"[^-].*\.(py|sh|bash|pl|rb|js|mjs)\Z")
+_NO_SCRIPT = frozenset(["-c", "-m", "-e"])
 
 
 def survey(session: Session, _request: Dict[str, Any], _body: bytes) -> Reply:
@@ -44,6 +50,39 @@ def obstacle(_session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
 def changed(_session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
     """When each of `paths` was last written, in seconds since the epoch; None: no such file."""
     return {"changed": [_written(path) for path in request["paths"]]}, b""
+
+
+def lacking(_session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
+    """What is not there to start each of `commands` (argv, cwd, PATH): [why, path], or None."""
+    return {"lacking": [_lack(*command) for command in request["commands"]]}, b""
+
+
+def _lack(argv: List[str], cwd: str, path: Optional[str]) -> Optional[Tuple[str, str]]:
+    if not os.path.isdir(cwd):
+        return f"there is no folder {cwd}", cwd
+    where = os.path.normpath(os.path.join(cwd, argv[0]))
+    if "/" not in argv[0]:
+        where = shutil.which(argv[0], path=path or os.environ.get("PATH")) or ""
+        if not where:
+            return f"there is no program {argv[0]} in PATH", argv[0]
+    if not os.path.isfile(where):
+        return f"there is no program {where}", where
+    if not os.access(where, os.X_OK):
+        return f"{where} may not be run: chmod +x", where
+    script = os.path.normpath(os.path.join(cwd, _script(argv)))
+    return None if os.path.exists(script) else (f"there is no file {script}", script)
+
+
+def _script(argv: List[str]) -> str:
+    """The file that an interpreter is to run, as far as it can be told; else none."""
+    if not _INTERPRETER.match(os.path.basename(argv[0])):
+        return ""
+    for word in argv[1:]:
+        if word in _NO_SCRIPT:
+            return ""
+        if _SCRIPT.match(word):
+            return word
+    return ""
 
 
 def _name(uid: int) -> str:
@@ -92,4 +131,9 @@ def _written(path: str) -> Optional[float]:
     return found.st_mtime if stat.S_ISREG(found.st_mode) else None
 
 
-VERBS: Dict[str, Handler] = {"survey": survey, "obstacle": obstacle, "changed": changed}
+VERBS: Dict[str, Handler] = {
+    "survey": survey,
+    "obstacle": obstacle,
+    "changed": changed,
+    "lacking": lacking,
+}

@@ -54,16 +54,18 @@ class Unit(Managed):
 
         "start-limit", "denied".
         """
-        before = self.look()
+        shown = self._manager.show(self.unit, (*Seen.PROPERTIES, *_FILES))
+        before = Seen(self.unit, shown)
         before.require_usable()
         if before.up:
             raise VerbError("running", f"{self.name} runs already, {before.word}: stop it first")
-        self._reload_if_changed()
+        newest = journald.Newest()
+        self._reload_if_changed(shown)
         if before.failed:
             with suppress(VerbError):  # systemd may have forgotten it meanwhile
-                self._manager.call("reset-failed", self.unit)
-        cursor = journald.newest()
-        self._manager.call("start", "--no-block", self.unit)
+                self._manager.reset_failed(self.unit)
+        cursor = newest.cursor()
+        self._manager.start(self.unit)
         return self._started(cursor)
 
     def _started(self, cursor: Cursor) -> Started:
@@ -88,18 +90,16 @@ class Unit(Managed):
             seen.restarts,
         )
 
-    def _reload_if_changed(self) -> None:
+    def _reload_if_changed(self, seen: Dict[str, str]) -> None:
         """Has systemd read the unit's files again, where one is newer than its last reading.
 
         NeedDaemonReload alone would not do: it passes over a file that got an older date back.
         """
-        seen = self._manager.show(self.unit, _FILES)
-        loaded = self._manager.show("", ("UnitsLoadTimestampMonotonic",))
-        at = int(loaded["UnitsLoadTimestampMonotonic"] or 0) / 1e6
-        read_at = time.time() - time.monotonic() + at - _CLOCK_GRAIN_S
+        loaded_at = self._manager.units_load_timestamp()
+        read_at = time.time() - time.monotonic() + loaded_at - _CLOCK_GRAIN_S
         files = [seen["FragmentPath"], *seen["DropInPaths"].split(), *self._dropins(seen)]
         if self._need_reload(seen) or any(_changed_at(one) > read_at for one in files):
-            self._manager.call("daemon-reload")
+            self._manager.daemon_reload()
 
     def _need_reload(self, seen: Dict[str, str]) -> bool:
         """Whether systemd says so, or has not noticed a drop-in in a folder that is new to it."""
@@ -123,9 +123,8 @@ class Unit(Managed):
         before.require_found()
         if not before.up and not cgroups.processes(before.group):
             return not_running()
-        self._manager.call("stop", "--no-block", self.unit)
+        self._manager.stop(self.unit)
         killed = self._wait_until_gone(before.group, timeout_s)
-        killed = killed or self.look().result == "timeout"
         return Stopped(requested_at, time.time(), killed=killed, was_running=True)
 
     def _wait_until_gone(self, group: str, timeout_s: float) -> bool:
@@ -133,8 +132,9 @@ class Unit(Managed):
         deadline, killed = time.monotonic() + timeout_s, False
         while True:
             left = cgroups.processes(group)
-            if not left and not self.look().up:
-                return killed
+            seen = None if left else self.look()
+            if seen is not None and not seen.up:
+                return killed or seen.result == "timeout"
             if left and time.monotonic() > deadline:
                 if killed:
                     names = ", ".join(subtree.describe(one) for one in left)

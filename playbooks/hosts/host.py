@@ -8,6 +8,7 @@ from playbooks.hosts.connection import Channel, Connection
 from playbooks.hosts.files import Change, FileVerbs
 from playbooks.hosts.processes import ProcessVerbs
 from playbooks.hosts.survey import SurveyVerbs
+from playbooks.hosts.testimony import TestimonyVerbs
 
 __all__ = ["Change", "Greeting", "Host", "Outstanding"]
 
@@ -47,7 +48,7 @@ class Greeting:
     durable_calls: int
 
 
-class Host(FileVerbs, ProcessVerbs, SurveyVerbs):
+class Host(FileVerbs, ProcessVerbs, SurveyVerbs, TestimonyVerbs):
     """An open connection to a host's agent. Its methods may be called from any thread."""
 
     def __init__(self, connection: Connection, who: str, greeting: Greeting) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import queue
-import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -185,9 +184,11 @@ class ProcessVerbs:
 
         HostError kinds: "unit-not-found", "no-systemd".
         """
-        facts, _ = self.connection.call("service_state", spec=asdict(spec))
-        processes = tuple(_made(Process, one) for one in facts["processes"])
-        return _made(ServiceState, {**facts, "processes": processes})
+        return state_of(self.connection.call("service_state", spec=asdict(spec))[0])
+
+    def services_running(self) -> tuple[str, ...]:
+        """The names of the embedded services that run, of campaign.yaml as it is now or not."""
+        return tuple(self.connection.call("services_running")[0]["names"])
 
     def service_log(
         self,
@@ -223,7 +224,7 @@ class ProcessVerbs:
     def environ(self, pids: Sequence[int], names: Sequence[str], key: bytes) -> tuple[Environ, ...]:
         """Each process's environment: plain values of `names`, digests under `key` of all."""
         facts, _ = self.connection.call("environ", key, pids=list(pids), names=list(names))
-        return tuple(_made(Environ, one) for one in facts["processes"])
+        return environs_of(facts["processes"])
 
     def listening(self, ports: Sequence[int]) -> Mapping[int, tuple[int, ...]]:
         """The ports among these that someone listens on, and who; pid 0 is an unknown owner."""
@@ -257,7 +258,7 @@ class ProcessVerbs:
         checks: Sequence[HealthCheck],
         started: Started,
         *,
-        stop: threading.Event | None = None,
+        stop: Flag | None = None,
     ) -> Health:
         """Wait on the host until every check of this start of the service has settled.
 
@@ -357,6 +358,17 @@ class _Events:
                 return _made(Exit, facts)
             elif facts["event"] == "failed":
                 raise HostError(**facts["error"])
+
+
+def state_of(facts: Mapping[str, Any]) -> ServiceState:
+    """A service's state, from an agent's answer."""
+    processes = tuple(_made(Process, one) for one in facts["processes"])
+    return _made(ServiceState, {**facts, "processes": processes})
+
+
+def environs_of(facts: Sequence[Mapping[str, Any]]) -> tuple[Environ, ...]:
+    """Environments of processes, from an agent's answer."""
+    return tuple(_made(Environ, one) for one in facts)
 
 
 def _new_sid() -> str:

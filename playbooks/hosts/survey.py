@@ -34,6 +34,23 @@ class Survey:
     obstacle: str
 
 
+@dataclass(frozen=True)
+class Runnable:
+    """A command as it will be started: in `cwd`, its program looked up in `path` (None: usual)."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Why a command cannot start; `path` is the file that is not there, where it is one."""
+
+    why: str
+    path: str
+
+
 class SurveyVerbs:
     """Verbs that look and take nothing. Every one raises HostError and HostLost."""
 
@@ -56,6 +73,12 @@ class SurveyVerbs:
         """When each of these files was last written (epoch); without those that are not there."""
         found = self.connection.call("changed", paths=list(paths))[0]["changed"]
         return {path: at for path, at in zip(paths, found, strict=True) if at is not None}
+
+    def lacking(self, commands: Sequence[Runnable]) -> tuple[Lack | None, ...]:
+        """What each command lacks: its folder, its program, or the script an interpreter gets."""
+        asked = [[one.argv, one.cwd, one.path] for one in commands]
+        found = self.connection.call("lacking", commands=asked)[0]["lacking"]
+        return tuple(None if one is None else Lack(*one) for one in found)
 
 
 def _holder(facts: Mapping[str, Any] | None) -> Holder | None:

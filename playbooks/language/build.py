@@ -35,6 +35,7 @@ from playbooks.playbook import (
 )
 from playbooks.schedule import Schedule
 from playbooks.system import (
+    Budget,
     CommandProbe,
     CommandSpec,
     Cost,
@@ -76,6 +77,7 @@ def system(
         },
         versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
+        budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
@@ -168,6 +170,7 @@ def _reproducer(
         env=dict(shape.env),
         trials=trials.text or None,
         crash_is=shape.crash_is,
+        exposure=shape.exposure,
     )
 
 
@@ -180,7 +183,12 @@ def _parse(shape: system_schema.ParseShape | None) -> ParseSpec:
         case system_schema.RegexParseShape():
             return _parse_spec("regex", shape.regex, match=shape.regex.match)
         case system_schema.JsonlParseShape(jsonl=names):
-            fields = {"id": names.id, "key": names.key, "seconds": names.seconds}
+            fields = {
+                "id": names.id,
+                "key": names.key,
+                "seconds": names.seconds,
+                "attempts": names.attempts,
+            }
             return _parse_spec("jsonl", names, outcome=names.outcome, **fields)
 
 
@@ -235,8 +243,8 @@ def _verdict(shape: schema.VerdictShape | None) -> RateRule | MismatchRule | Non
     match shape:
         case None:
             return None
-        case schema.RateShape():
-            return RateRule(Expect(shape.expect), shape.against)
+        case schema.RateShape() | schema.TimeShape():
+            return RateRule(Expect(shape.expect), shape.against, shape.by)
         case schema.MismatchShape():
             return MismatchRule(shape.min_coverage)
 
@@ -308,7 +316,7 @@ def _reproduce(shape: schema.ReproduceShape, own: Node, filling: Filling) -> tup
 def _stop(shape: schema.StopShape) -> StopWhen:
     if shape.failures is not None:
         return StopWhen("failures", shape.failures)
-    return StopWhen(shape.rule)
+    return StopWhen(shape.rule, otherwise_fixed=shape.otherwise is not None)
 
 
 def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:

@@ -31,7 +31,7 @@ def check_order(document: Document, playbooks: Collection[str]) -> None:
         _kind(document, root.get("kind"), steps)
         _measures(document, root.get("verdict"), steps)
     _against(document, root, [arm.text for arm in arms], playbooks)
-    _sequential(document, root, steps, [arm.text for arm in arms])
+    _stops(document, root, steps, [arm.text for arm in arms])
 
 
 def _action(step: Node) -> str:
@@ -81,15 +81,19 @@ def _schedule(document: Document, root: Node) -> None:
         document.report(seed.key, "only 'schedule: randomised' draws an order: leave the seed out")
 
 
-def _sequential(document: Document, root: Node, steps: tuple[Node, ...], arms: list[str]) -> None:
-    """The e-process pairs with trials that are there before the run."""
-    if root.get("verdict", "against").text not in arms:
-        return
+def _stops(document: Document, root: Node, steps: tuple[Node, ...], arms: list[str]) -> None:
+    """Rules for an early stop that have nothing to go by, whatever was run before."""
+    own_control = root.get("verdict", "against").text in arms
+    removing = any(step.get(change, "removes").texts() for step in steps for change in _CHANGES)
     for step in steps:
         stop = step.get("reproduce", "stop")
-        if "sequential" in (stop.text, stop.get("rule").text):
+        word = stop.text or stop.get("rule").text
+        if word == "sequential" and own_control:
             what = "stop: sequential pairs with trials of an earlier run, not with an arm"
             document.report(stop.key, f"{what}: set it against baseline, or leave it out")
+        if word == "when_decided" and not removing:
+            what = "stop: when_decided weighs a suspected cause, and no step removes one"
+            document.report(stop.key, f"{what}: give a change 'removes', or leave it out")
 
 
 def _blocks(document: Document, root: Node, steps: tuple[Node, ...], arms: list[str]) -> None:

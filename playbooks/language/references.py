@@ -28,6 +28,7 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
         _host(document, reproducer, "on", hosts)
         _well_formed(document, reproducer)
         _outcomes(document, reproducer)
+        _exposure(document, reproducer)
     for name, command in root.get("versions").entries.items():
         if name not in services:
             what = f"unknown service {shown(name)}{suggest(name, services)}"
@@ -120,6 +121,26 @@ def _outcomes(document: Document, reproducer: Node) -> None:
                 if owner != result:
                     what = f"outcome {shown(outcome.text)} is {owner} already: it cannot be both"
                     document.report(outcome.mark, what)
+
+
+def _exposure(document: Document, reproducer: Node) -> None:
+    """Reports an exposure that nothing tells, and a soak that measures none."""
+    exposure, on_timeout = reproducer.get("exposure"), reproducer.get("on_timeout")
+    if on_timeout.text == "pass" and exposure.text != "seconds":
+        what = "only a soak passes by running its time: give 'exposure: seconds', or say censored"
+        document.report(on_timeout.mark, what)
+    told = not reproducer.get("parse") and exposure.text == "seconds"
+    for name, options in reproducer.get("parse").entries.items():
+        match = options.get("match").text
+        told = name == "jsonl" and exposure.text in options.entries
+        told = told or (name == "regex" and f"(?P<{exposure.text}>" in match)
+    if exposure and not told:
+        what = f"exposure: {exposure.text} needs trials that tell theirs: give 'parse' jsonl with"
+        where = f"a field '{exposure.text}', or regex with a group (?P<{exposure.text}>...)"
+        alone = ", or leave 'parse' out, and its own run is timed"
+        document.report(
+            exposure.mark, f"{what} {where}{alone if exposure.text == 'seconds' else ''}"
+        )
 
 
 def _secret(document: Document, name: str, node: Node, environ: Mapping[str, str]) -> None:
@@ -303,6 +324,10 @@ def _reproduce(
             document.report(own[name].key, f"{what}{suggest(name, needed)}")
     _trials(document, use, reproducer, given)
     _stop(document, node, reproducer)
+    by = document.root.get("verdict", "by")
+    if by.text == "time" and reproducer.exposure is None:
+        what = f"by time needs 'exposure' of reproducer {shown(use.text)}: seconds or attempts"
+        document.report(by.mark, what)
 
 
 def reproducer_names(reproducer: Reproducer) -> tuple[str, ...]:
@@ -317,7 +342,11 @@ def _stop(document: Document, node: Node, reproducer: Reproducer) -> None:
     failures, word = stop.get("failures"), stop.text or stop.get("rule").text
     if failures and stop.get("rule"):
         document.report(failures.key, "stop: give a rule or failures, not both")
-    if not failures and word != "sequential":
+    early = word in ("sequential", "when_decided")
+    if stop.get("otherwise") and not early:
+        what = "'otherwise' is for rules that need earlier trials: sequential and when_decided"
+        document.report(stop.get("otherwise").key, what)
+    if not failures and not early:
         return
     if reproducer.trials is None:
         what = f"an early stop needs 'trials' of reproducer {shown(reproducer.name)}: at most how"

@@ -79,12 +79,19 @@ class RestartShape(Shape):
     services: list[Name] = entry("services", "What to restart, with its groups.", min_length=1)
 
 
-_StopWord = Literal["fixed", "sequential"]
+_StopWord = Literal["fixed", "sequential", "when_decided"]
 
 
 class StopShape(Shape):
-    rule: _StopWord = entry("word", "fixed: all trials; sequential: by the e-process.", "fixed")
+    rule: _StopWord = entry(
+        "word",
+        "fixed: all trials; sequential: by the e-process; when_decided: as the planner weighs it.",
+        "fixed",
+    )
     failures: int | None = entry("number", "Stop once so many have failed.", None, ge=1)
+    otherwise: Literal["fixed"] | None = entry(
+        "word", "What to do where the rule has nothing to go by; else that is refused.", None
+    )
 
 
 class ReproduceShape(Shape):
@@ -92,7 +99,7 @@ class ReproduceShape(Shape):
     vars: dict[Variable, Scalar] = entry("variables", "Variables for this step alone.", {})
     timeout: Timeout | None = entry("duration", "Replaces the reproducer's timeout.", None)
     stop: Annotated[StopShape, *short_for("rule", _StopWord)] = entry(
-        "rule", "When to stop: fixed, sequential, or {failures: 1}.", StopShape()
+        "rule", "When to stop: fixed, sequential, when_decided, or {failures: 1}.", StopShape()
     )
 
 
@@ -187,12 +194,19 @@ AnyStep = Annotated[
 ]
 
 
-class RateShape(Shape):
-    by: Literal["rate"] = entry("word", "By failure rates.")
+class _RatesShape(Shape):
     expect: Literal["drop", "rise", "same"] = entry("word", "drop, rise or same, if it is true.")
     against: Name = entry(
         "name", "What it is set against: baseline, an arm or a playbook.", "baseline"
     )
+
+
+class RateShape(_RatesShape):
+    by: Literal["rate"] = entry("word", "By failure rates.")
+
+
+class TimeShape(_RatesShape):
+    by: Literal["time"] = entry("word", "By failures in the time, or attempts, that trials took.")
 
 
 class MismatchShape(Shape):
@@ -201,8 +215,10 @@ class MismatchShape(Shape):
 
 
 VerdictShape = Annotated[
-    Annotated[RateShape, Tag("=rate")] | Annotated[MismatchShape, Tag("=mismatch")],
-    chosen_by("rate", "mismatch"),
+    Annotated[RateShape, Tag("=rate")]
+    | Annotated[TimeShape, Tag("=time")]
+    | Annotated[MismatchShape, Tag("=mismatch")],
+    chosen_by("rate", "time", "mismatch"),
 ]
 
 

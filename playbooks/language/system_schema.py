@@ -173,6 +173,7 @@ class JsonlShape(OutcomesShape):
     id: Text | None = entry("field", "The field that identifies a trial.", None)
     key: Text | None = entry("field", "The field of the keys that join a trial to log lines.", None)
     seconds: Text | None = entry("field", "The field that holds a trial's duration.", None)
+    attempts: Text | None = entry("field", "The field that says how often a trial tried.", None)
 
 
 class CountsParseShape(Shape):
@@ -201,11 +202,17 @@ class ReproducerShape(Shape):
     cwd: Text = entry("folder", "Where it runs, relative to the workspace.", ".")
     env: dict[Variable, str] = entry("variables", "Its own environment variables.", {})
     timeout: Timeout = entry("duration", "How long one execution may take.")
-    on_timeout: Literal["censored", "fail"] = entry(
-        "word", "What a trial that the timeout cuts short counts as: censored, or fail."
+    on_timeout: Literal["censored", "fail", "pass"] = entry(
+        "word",
+        "What a trial that the timeout cuts short counts as: censored, fail, or (a soak) pass.",
     )
     trials: Scalar | None = entry("number", "How many trials an execution plans.", None)
     parse: ParseShape | None = entry("parser", "How its output is read; else by exit code.", None)
+    exposure: Literal["seconds", "attempts"] | None = entry(
+        "word",
+        "What failures are counted against: how long trials ran, or how often they tried.",
+        None,
+    )
     crash_is: Literal["invalid", "fail"] = entry(
         "word", "What a crash of a service under it counts as.", "invalid"
     )
@@ -215,6 +222,12 @@ class CostShape(Shape):
     currency: str = entry("currency", "The currency of the rates.", "")
     downtime_per_hour: float = entry("rate", "The price of an hour of downtime.", 0.0, ge=0)
     occupied_per_hour: float = entry("rate", "The price of an hour of the system.", 0.0, ge=0)
+
+
+class BudgetShape(Shape):
+    downtime: Timeout | None = entry("duration", "The downtime it may cause.", None)
+    restarts: int | None = entry("number", "The restarts it may make.", None, ge=1)
+    money: float | None = entry("amount", "What it may cost, in its currency.", None, gt=0)
 
 
 class SecretShape(Shape):
@@ -236,6 +249,7 @@ class CampaignFile(Shape):
         "commands", "What prints a service's version, on its host; a condition of each run.", {}
     )
     cost: CostShape = entry("cost", "What time costs.", CostShape())
+    budget: BudgetShape = entry("budget", "What the campaign may cost in all.", BudgetShape())
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
     )

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from hypotheses.observation import Trial
 from playbooks.parsers.counts import Tally
 from playbooks.parsers.lines import LINE_LIMIT, Line, plural
-from playbooks.parsers.parser import ExitInfo, Idents, Outcomes, Parsed, ParseError, quoted, seconds
+from playbooks.parsers.parser import ExitInfo, Idents, Outcomes, Parsed, ParseError, amount, quoted
 from playbooks.system import ParseSpec
 
-OPTIONS = frozenset({"outcome", "id", "key", "seconds"})
+OPTIONS = frozenset({"outcome", "id", "key", "seconds", "attempts"})
 
 _MISSING = object()
 
@@ -65,13 +65,14 @@ class JsonlFormat:
         result = self._outcomes.result(outcome, line.where)
         ident = self._value(record, "id")
         keys = _listed(self._value(record, "key"))
-        took = self._value(record, "seconds")
+        took, tried = self._value(record, "seconds"), self._value(record, "attempts")
         trial = Trial(
             outcome,
             result,
             None if ident is None else self._idents.take(_text(ident, line.where), line),
             tuple(_text(one, line.where) for one in keys),
-            None if took is None else seconds(took, line.where),
+            None if took is None else amount(took, "seconds", line.where),
+            None if tried is None else amount(tried, "attempts", line.where),
         )
         self._seen[outcome] += 1
         return trial

@@ -243,7 +243,7 @@ class Idents:
 
 
 def unfinished(
-    planned: int | None, done: int, on_timeout: Literal["censored", "fail"]
+    planned: int | None, done: int, on_timeout: Literal["censored", "fail", "pass"]
 ) -> tuple[Trial, ...]:
     """The trials that a timeout kept from completing, `done` having completed.
 
@@ -260,8 +260,8 @@ def total(count: int, where: str) -> int:
     raise ParseError(f"{where}: more than {MAX_TRIALS} trials: check what the reproducer counts")
 
 
-def seconds(value: object, where: str) -> float:
-    """A duration in seconds out of a text or a number. Raises ParseError for any other."""
+def amount(value: object, what: str, where: str) -> float:
+    """Seconds or attempts out of a text or a number. Raises ParseError for any other."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             number = float(value)
@@ -269,7 +269,7 @@ def seconds(value: object, where: str) -> float:
             number = math.nan
         if math.isfinite(number) and number >= 0:
             return number
-    raise ParseError(f"{where}: seconds are {quoted(value)}: expected a number, 0 or more")
+    raise ParseError(f"{where}: {what} are {quoted(value)}: expected a number, 0 or more")
 
 
 def pattern(source: str, where: str) -> re.Pattern[str]:

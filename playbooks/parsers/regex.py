@@ -11,9 +11,9 @@ from playbooks.parsers.parser import (
     Outcomes,
     Parsed,
     ParseError,
+    amount,
     pattern,
     quoted,
-    seconds,
     total,
 )
 from playbooks.system import ParseSpec
@@ -43,9 +43,10 @@ def regex_format(spec: ParseSpec) -> Format:
 
 
 class LineFormat:
-    """Each line that matches is a trial; groups `id`, `key` and `seconds` may say more.
+    """Each line that matches is a trial.
 
-    Several keys in one group are separated by commas or blanks.
+    Groups `id`, `key`, `seconds` and `attempts` may say more; several keys in one group are
+    separated by commas or blanks.
     """
 
     reads_exit = False
@@ -62,13 +63,14 @@ class LineFormat:
             return None
         groups = found.groupdict()
         outcome = groups["outcome"] or ""
-        took = groups.get("seconds")
+        took, tried = groups.get("seconds"), groups.get("attempts")
         return Trial(
             outcome,
             self._outcomes.result(outcome, line.where),
             self._idents.take(groups.get("id"), line),
             tuple(key for key in _SEPARATORS.split(groups.get("key") or "") if key),
-            None if took is None else seconds(took, line.where),
+            None if took is None else amount(took, "seconds", line.where),
+            None if tried is None else amount(tried, "attempts", line.where),
         )
 
     def end(self, exit: ExitInfo) -> Parsed:  # noqa: ARG002 - the lines have said it all

@@ -50,11 +50,12 @@ def test_all_is_well(started: Toy) -> None:
     done = started.run("doctor")
     assert (done.returncode, done.stderr) == (0, "")
     *lines, summary = done.stdout.splitlines()
-    assert summary == "10 checks: 0 failed, 0 warnings"
+    assert summary == "11 checks: 0 failed, 0 warnings"
     assert {tuple(line.split()[:2]) for line in lines} == {("ok", "here"), ("ok", "app")}
     for said in (
         "nobody works on it",
         "nothing is left to put back",
+        "reproducer trials can start",
         f"env steps can write {started.root}/env/app.env, and nothing beats it",
         f"GET http://127.0.0.1:{started.port}/health: status 200",
         "the environment of 1 of 1 processes is seen",
@@ -82,8 +83,8 @@ def test_a_service_that_ended_by_itself(started: Toy) -> None:
 def test_a_port_that_someone_else_holds(toy: Toy) -> None:
     with socket.create_server(("127.0.0.1", toy.port)):
         state, what, fix = looked(toy, 6)["app ports"]
-    assert (state, f"ps -fp {os.getpid()}" in fix) == ("fail", True)
-    assert what.startswith(f"port {toy.port} is held by pid {os.getpid()}, which is no process of")
+    assert (state, "end that process" in fix) == ("fail", True)
+    assert re.match(rf"port {toy.port} is held by pid {os.getpid()} \(.+\), which is no pro", what)
 
 
 def test_a_probe_that_does_not_answer(started: Toy) -> None:
@@ -117,6 +118,13 @@ def test_an_env_file_that_cannot_be_edited(toy: Toy, env_file: Path) -> None:
     env_file.unlink()
     env_file.parent.rmdir()
     assert looked(toy, 6)["app env"][1].endswith("is not a directory here")
+
+
+def test_a_reproducer_that_cannot_start(started: Toy) -> None:
+    (started.root / "repro.py").rename(started.root / "moved.py")
+    state, what, _ = looked(started, 6)["here reproducer"]
+    said = f"reproducer trials cannot start: there is no file {started.root}/repro.py"
+    assert (state, what) == ("fail", said)
 
 
 def test_a_script_that_beats_the_env_file(toy: Toy) -> None:

@@ -122,7 +122,7 @@ def test_a_retracted_run_leaves_the_counts_and_stays_in_the_costs(copy: Toy) -> 
     assert again.returncode == 2
     assert "retracted already: the load was off" in again.stderr
     baseline = copy.run("runs", "retract", ids(copy)[-1], "--reason", "the load was off")
-    assert len(baseline.stdout.splitlines()) == 1  # no verdict is left that may rest on it
+    assert len(baseline.stdout.splitlines()) == 1  # no verdict is left that rests on it
     empty = copy.run("runs", "retract", "baseline", "--reason", " ")
     assert (empty.returncode, "needs a reason" in empty.stderr) == (2, True)
 

@@ -23,6 +23,8 @@ PATIENCE_S = 60.0
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(
     [
+        "campaign.cli.autopilot",
+        "campaign.cli.advise",
         "campaign.cli.run",
         "campaign.cli.runs",
         "campaign.cli.services",

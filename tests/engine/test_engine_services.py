@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import time
 from pathlib import Path
@@ -97,19 +98,24 @@ def test_a_service_that_crashes_at_start_is_seen_at_once(stage: Stage) -> None:
     stage.check_recovered()
 
 
-def test_a_port_held_by_another_process(bare: Stage) -> None:
-    with socket.socket() as holder:
-        holder.bind(("127.0.0.1", bare.toy.port))
-        holder.listen()
-        ended = bare.run("run", "baseline", "-y")
-        name = Path("/proc/self/comm").read_text(encoding="utf-8").strip()
-        holder_named = f"is still held by pid {os.getpid()} ({name}) after app stopped"
-        assert f"port {bare.toy.port} of app {holder_named}" in ended.err
-        assert ended.code == 5, "it cannot be brought up either way"
-    recovered = bare.run("recover")
+def test_a_port_that_is_taken_meanwhile(stage: Stage) -> None:
+    """By someone who came after the start, at another address: it cannot be brought up either way,
+
+    until they are gone.
+    """
+    running = stage.start("run", "fix", "-y", "-e", "trials=1000000")
+    running.until("restart app  ok")
+    with socket.create_server(("127.0.0.2", stage.toy.port)):
+        running.signal(signal.SIGINT)
+        running.wait()
+    name = Path("/proc/self/comm").read_text(encoding="utf-8").strip()
+    holder = f"is still held by pid {os.getpid()} ({name}) after app stopped"
+    assert f"port {stage.toy.port} of app {holder}" in running.err
+    assert running.code == 5
+    recovered = stage.run("recover")
     assert recovered.code == 0, recovered.out
-    bare.check_untouched()
-    bare.check_recovered()
+    stage.check_untouched()
+    stage.check_recovered()
 
 
 def test_a_toggle_that_is_not_effective(bare: Stage) -> None:

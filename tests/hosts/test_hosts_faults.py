@@ -5,13 +5,15 @@ exactly what to do; following that brings everything back.
 """
 
 import re
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hosts_machine import Machine
+from hosts_machine import Machine, wait_until
 from hosts_toy import UnitToy, access, unit_toy
+from toy import Toy
 
 pytestmark = pytest.mark.hosts
 
@@ -118,6 +120,73 @@ class TestConnection:
         far.check_recovers(before)
 
 
+COUNTED = """\
+name: counted
+hypothesis: rule
+kind: fix
+question: Does it fail with that done?
+steps:
+  - name: count
+    command:
+      on: there
+      cwd: {there}
+      do: [sh, -c, "echo done >> count; exec sleep 4713"]
+      undo: [mv, count, undone]
+      timeout: 60s
+  - restart: {{services: [app]}}
+  - reproduce: {{use: trials}}
+"""
+
+
+def test_two_operators_with_two_ledgers(far: UnitToy, tmp_path: Path) -> None:
+    """The second learns who works on the machine, and since when; the first goes on."""
+    before, running = far.files(), far.measuring("fix")
+    shutil.copytree(far.root, tmp_path / "other", ignore=shutil.ignore_patterns("campaign.db*"))
+    other = Toy(tmp_path / "other", far.port)
+    other.run("hypothesis", "import", str(other.root / "hypotheses.yaml"))
+    for command in (["run", "fix", "-y"], ["recover"], ["services", "stop"]):
+        refused = other.run(*command)
+        assert refused.returncode == 6, refused.stderr
+        who = r"host there: \S+@\S+ works on this host for fix \(agent pid \d+, since 20\d\d-"
+        assert re.search(who, refused.stderr), refused.stderr
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    far.check_as_before(before)
+
+
+class TestOnce:
+    """What a lost connection cuts off fails, and is taken back; it is never done again."""
+
+    def test_a_command(self, far: UnitToy) -> None:
+        before = far.files()
+        far.playbook("counted", COUNTED.format(there=f"/srv/{far.unit}"))
+        running = far.start("run", "counted", "-y", "-e", "trials=5")
+        wait_until((far.there / "count").exists, 60, "the command to be under way")
+        far.cut()
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == 3, said
+        assert "count  FAILED" in said
+        assert (far.there / "undone").read_text() == "done\n"
+        assert not far.machine.processes("sleep 4713")
+        far.check_as_before(before)
+
+    def test_a_restart(self, far: UnitToy) -> None:
+        """Cut off while the service is not healthy yet: there, and on the way back, one each."""
+        before, pid = far.files(), far.show("MainPID")
+        (far.there / "may-serve").unlink()
+        running = far.start("run", "fix", "-y")
+        wait_until(lambda: far.show("MainPID") not in ("0", pid), 60, "the restart")
+        far.cut()
+        (far.there / "may-serve").touch()
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == 3, said
+        assert "restart app  FAILED" in said
+        log = far.machine.run("journalctl", "--output=cat", f"--unit={far.unit}")
+        assert log.count("Started ") == 3, log
+        far.check_as_before(before)
+
+
 class TestOrchestrator:
     """SIGKILL of the command itself, while the agent is at a call that a crash would show."""
 
@@ -145,17 +214,26 @@ class TestOrchestrator:
 
 
 class TestDisk:
-    @pytest.mark.parametrize("part", ["src", ".state"])
-    def test_full_while_patching(self, far: UnitToy, part: str) -> None:
-        before = far.files()
+    @pytest.mark.parametrize(
+        ("part", "code", "said"),
+        [
+            ("src", 3, ["No space left on device", "nothing was changed"]),
+            (".state", 6, ["no room is left for the journal in /srv/"]),
+        ],
+    )
+    def test_full_before_patching(
+        self, far: UnitToy, part: str, code: int, said: list[str]
+    ) -> None:
+        """Nothing is stopped, and nothing written."""
+        before, pid = far.files(), far.show("MainPID")
         with far.small_disk(part) as fill:
             filler = fill()
             done = far.run("run", "fix", "-y")
-            assert done.returncode == 3, done.stderr
-            assert "No space left on device" in done.stderr
-            assert "nothing was changed" in done.stderr
+            assert done.returncode == code, done.stderr
+            assert all(one in done.stderr for one in said)
             filler.unlink()
             far.check_as_before(before)
+            assert far.show("MainPID") == pid
             assert far.run("recover").stdout == NOTHING
 
     def test_full_while_putting_back(self, far: UnitToy) -> None:

@@ -107,12 +107,12 @@ def test_both_are_restarted_changed_and_put_back(
 ) -> None:
     hosts = OneHost(alpha=host)
     services = tuple(system.services.values())
-    before = cycle.restart(services, hosts, None)  # type: ignore[arg-type]
+    before = cycle.restart(services, hosts, system.restart_groups, None)  # type: ignore[arg-type]
     host.settle()
     scripts = [alpha.root / "opt" / f"{one.name}.sh" for one in units.values()]
     were = {path: (path.read_bytes(), path.stat()) for path in scripts}
     edit(host, system)
-    lived = cycle.restart(services, hosts, None)  # type: ignore[arg-type]
+    lived = cycle.restart(services, hosts, system.restart_groups, None)  # type: ignore[arg-type]
     assert lived.killed == []
     assert lived.healthy_at is not None
     assert lived.started["decode"].pid != before.started["decode"].pid
@@ -148,7 +148,7 @@ def test_an_old_process_that_holds_the_port_is_named(
         with pytest.raises(
             CycleFailed, match=f"port {port + 1} of decode is still held by .*{pid}"
         ):
-            cycle.restart(services, hosts, None)  # type: ignore[arg-type]
+            cycle.restart(services, hosts, system.restart_groups, None)  # type: ignore[arg-type]
     finally:
         alpha.run("systemctl", "stop", "old-one.service")
 
@@ -160,7 +160,7 @@ def test_a_host_that_has_only_its_journal_recovers(
     reach: Reach,
     open_host: OpenHost,
 ) -> None:
-    cycle.restart(tuple(system.services.values()), OneHost(alpha=host), None)  # type: ignore[arg-type]
+    cycle.restart(tuple(system.services.values()), OneHost(alpha=host), (), None)  # type: ignore[arg-type]
     host.settle()
     edit(host, system)
     host.service_stop(units["decode"].spec, 5)

@@ -174,6 +174,8 @@ def test_ids_are_short_and_of_no_run_so_far(
     letters = iter(first.removeprefix("probe-") + "zzzzzz")
     monkeypatch.setattr("campaign.ledger.recorder.secrets.choice", lambda _: next(letters))
     assert recorder.new_id("probe") == "probe-zzzzzz"
+    monkeypatch.undo()
+    assert len(recorder.new_id("+".join(["one-of-many"] * 60))) < 100, "a folder is named by it"
 
 
 def test_the_campaign_keeps_its_key_and_its_beginning(recorder: Recorder, ledger: Ledger) -> None:

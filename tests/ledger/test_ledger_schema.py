@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from ledger_builders import make_run, observe
 
+from campaign.ledger import records
 from campaign.ledger.recorder import Recorder
 from campaign.ledger.records import CampaignRecord
 from campaign.ledger.schema_doc import VIEWS, View, document
@@ -40,7 +41,9 @@ def test_the_document_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
 def test_every_example_query_runs(view: View, recorder: Recorder) -> None:
-    observe(recorder, make_run(), ["fail", "pass"])
+    soak = observe(recorder, make_run(), ["fail", "pass"])
+    recorder.add(records.ObservationTerms(soak.id, unit="seconds"))
+    recorder.add(records.TrialExposure(soak.id, 0, 120.0))
     recorder.add_hypothesis(Hypothesis("mtp", ""))
     with closing(sqlite3.connect(f"{recorder.path.as_uri()}?mode=ro", uri=True)) as connection:
         assert view.name in view.example

@@ -28,21 +28,24 @@ SPECS = [
     ("spec", "match"),
     [
         (ParseSpec("xml"), 'no format "xml"; known: counts, regex, jsonl, exit'),
-        (ParseSpec("jsonl", options={"keys": "x"}), 'jsonl: no option "keys"; options of it: id'),
+        (
+            ParseSpec("jsonl", options={"keys": "x"}),
+            'jsonl: no option "keys"; options of it: attempts',
+        ),
         (ParseSpec("counts", options={"match": "x"}), "options of it: none"),
         (ParseSpec("jsonl", FAIL, FAIL), 'outcome "leak" is under both fail and pass'),
     ],
 )
 def test_refused_specifications(spec, match) -> None:
-    if "options of it: id" in match:
-        match = match.replace("id", "id, key, outcome, seconds")
+    if "options of it: attempts" in match:
+        match = f"{match}, id, key, outcome, seconds"
     with pytest.raises(ParseError, match=re.escape(match)):
         make(spec)
 
 
 def test_options_of_each_format_are_known() -> None:
     assert OPTIONS["regex"] == {"match"}
-    assert OPTIONS["jsonl"] == {"outcome", "id", "key", "seconds"}
+    assert OPTIONS["jsonl"] == {"outcome", "id", "key", "seconds", "attempts"}
 
 
 def run(program: str) -> tuple[bytes, ExitInfo]:

@@ -257,12 +257,12 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
             "    on_timeout: censored\n",
             "",
             "22:3: missing key 'on_timeout': What a trial that the timeout cuts short counts as: "
-            "censored, or fail.",
+            "censored, fail, or (a soak) pass.",
         ),
         (
             "on_timeout: censored",
             "on_timeout: censor",
-            "26:17: expected censored or fail, not 'censor' (did you mean 'censored'?)",
+            "26:17: expected censored, fail or pass, not 'censor' (did you mean 'censored'?)",
         ),
         (
             '"{{ rounds }}"',
@@ -314,8 +314,8 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
         ),
         (
             "protected: true",
-            "budget: {restarts: 30}",
-            "36:1: unknown key 'budget'",
+            "budget: {restart: 30}",
+            "36:10: unknown key 'restart' (did you mean 'restarts'?)",
         ),
     ],
 )
@@ -350,3 +350,47 @@ def test_versions_are_commands_of_services(workspace: Workspace) -> None:
     assert system.versions == {"decode": ("git", "rev-parse", "HEAD")}
     (problem,) = workspace.campaign_problems(("cost:", "versions: {decod: [git]}\ncost:"))
     assert "unknown service 'decod' (did you mean 'decode'?)" in problem
+
+
+SOAK = """\
+  soak:
+    command: ./soak.sh
+    timeout: 10m
+    on_timeout: pass
+    exposure: seconds
+"""
+
+
+def test_a_soak_passes_by_running_its_time(workspace: Workspace) -> None:
+    text = CAMPAIGN.replace("  bisect:\n", f"{SOAK}  bisect:\n")
+    soak = workspace.system(text).reproducers["soak"]
+    assert (soak.exposure, soak.on_timeout, soak.parse.format) == ("seconds", "pass", "exit")
+    attempts = "{outcome: o, fail: [x], attempts: tries}"
+    told = f"    exposure: attempts\n    parse: {{jsonl: {attempts}}}\n    timeout"
+    counted = CAMPAIGN.replace("    timeout: 1m30s", f"{told}: 1m30s")
+    assert workspace.system(counted).reproducers["bisect"].parse.options["attempts"] == "tries"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            "on_timeout: censored",
+            "on_timeout: pass",
+            "only a soak passes by running its time: give 'exposure: seconds', or say censored",
+        ),
+        (
+            "    on_timeout: censored",
+            "    exposure: seconds\n    on_timeout: censored",
+            "exposure: seconds needs trials that tell theirs: give 'parse' jsonl with a field"
+            " 'seconds', or regex with a group (?P<seconds>...), or leave 'parse' out, and its own"
+            " run is timed",
+        ),
+        ("    on_timeout: fail", "    exposure: hours\n    on_timeout: fail", "'hours'"),
+    ],
+)
+def test_an_exposure_that_nothing_tells_is_refused(
+    workspace: Workspace, old: str, new: str, problem: str
+) -> None:
+    (found,) = workspace.campaign_problems((old, new))
+    assert problem in found

@@ -39,8 +39,8 @@ class ActionDialog(ModalScreen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._command = Static("", markup=False, classes="command")
-        self._wrong = Static("", markup=False, classes="wrong")
-        self._done: Reading[str] = Reading(self, self._succeeded, self._failed)
+        self._told = Static("", markup=False, classes="wrong")
+        self._done: Reading[str] = Reading(self, self._succeeded, self._say)
 
     @abstractmethod
     def compose_fields(self) -> ComposeResult:
@@ -70,7 +70,7 @@ class ActionDialog(ModalScreen[None]):
             with VerticalScroll(classes="fields", can_focus=False):
                 yield from self.compose_fields()
             yield self._command
-            yield self._wrong
+            yield self._told
             with Horizontal(classes="buttons"):
                 yield Button("Cancel", id="cancel", compact=True)
                 yield Button(self.verb, id="act", variant="primary", compact=True)
@@ -80,7 +80,7 @@ class ActionDialog(ModalScreen[None]):
     @on(TextArea.Changed)
     @on(Select.Changed)
     def _changed(self) -> None:
-        self._wrong.update("")
+        self._say("")
         try:
             self.collect()
         except ValueError:
@@ -97,10 +97,10 @@ class ActionDialog(ModalScreen[None]):
         try:
             self.collect()
         except ValueError as error:
-            self._failed(str(error))
+            self._say(str(error))
             return
         command = command_text(self.arguments())
-        self._wrong.update(self.doing)
+        self._say(self.doing)
         self._done.ask(lambda: self._act(workspace, command))
 
     def _act(self, workspace: Workspace, command: str) -> str:
@@ -112,8 +112,10 @@ class ActionDialog(ModalScreen[None]):
         self.dismiss()
         self.done()
 
-    def _failed(self, why: str) -> None:
-        self._wrong.update(Text(shown(why)))
+    def _say(self, text: str) -> None:
+        """What is wrong, or being done; nothing where `text` is empty."""
+        self._told.update(Text(shown(text)))
+        self._told.display = bool(text)
 
     @on(Button.Pressed, "#cancel")
     def action_cancel(self) -> None:
@@ -125,7 +127,7 @@ class ActionDialog(ModalScreen[None]):
         try:
             self.collect()
         except ValueError as error:
-            self._failed(str(error))
+            self._say(str(error))
             return
         self.app.copy_to_clipboard(command_text(self.arguments()))
         self.notify("copied")

@@ -1,9 +1,17 @@
 """Help: what the focused thing is, and every key that works there."""
 
+from collections.abc import Iterable
+
+from textual.binding import ActiveBinding
 from textual.screen import Screen
 
 from campaign.cli.text import columns
 from campaign.tui.dialogs.text import TextDialog
+
+_EVERYWHERE = (
+    ("tab", "To the next pane; shift+tab to the one before"),
+    ("arrows", "Move; page up, page down, home and end as well"),
+)
 
 
 class HelpDialog(TextDialog):
@@ -20,10 +28,19 @@ def _about(screen: Screen[object]) -> str:
     return next((" ".join(text.split()) for text in texts if text), "")
 
 
+def told_bindings(screen: Screen[object]) -> Iterable[ActiveBinding]:
+    """What has a key on `screen` now and says what it does: not what every list has."""
+    told = {
+        one.binding.action: one
+        for one in reversed(screen.active_bindings.values())
+        if one.enabled and one.binding.tooltip
+    }
+    return reversed(told.values())
+
+
 def _keys(screen: Screen[object]) -> str:
     rows = [
-        (screen.app.get_key_display(one.binding), one.binding.tooltip or one.binding.description)
-        for one in screen.active_bindings.values()
-        if one.enabled and one.binding.description
+        (screen.app.get_key_display(one.binding), one.binding.tooltip)
+        for one in told_bindings(screen)
     ]
-    return columns(list(dict.fromkeys(rows)))
+    return columns([*rows, *_EVERYWHERE])

@@ -153,7 +153,8 @@ class CampaignScreen(ModeScreen):
         """What needs a hypothesis is there once there is one."""
         if action in _OF_ONE:
             return self.hypotheses.slug is not None
-        return self.hypotheses.display if action in _OF_SOME else True
+        overview = app_of(self).overview
+        return bool(overview and overview.hypotheses) if action in _OF_SOME else True
 
     def action_back(self) -> None:
         """Closes the filter; back to the hypotheses."""

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from campaign.errors import CampaignError
@@ -29,8 +29,8 @@ class OutsideScreen(Screen[None]):
     """Says where we are, and makes a workspace or the demo."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        ("i", "init", "Make a workspace"),
-        ("d", "demo", "The demo"),
+        Binding("i", "init", "Make a workspace", tooltip="Make this folder a workspace"),
+        Binding("d", "demo", "The demo", tooltip="Make and open the demo"),
     ]
 
     def compose(self) -> ComposeResult:

@@ -21,7 +21,7 @@ its own journal, restarts what ran a change, and verifies; a second time finds n
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "app.recover", "Recover"),
+        Binding("enter", "app.recover", "Recover", show=False),
         Binding("c", "copy", "Copy", tooltip="Copy what is left to do"),
     ]
 

@@ -20,7 +20,7 @@ from campaign.tui.figures import axis, bar, cut, rate_short, top_of
 from campaign.tui.widgets.pane import Pane
 from hypotheses.observation import Counts
 
-_NAME, _BAR, _LEAST = 40, 40, 8
+_NAME, _BAR, _LEAST = 20, 40, 7
 _HEADS = ("fail/n", "rate 95%")
 
 
@@ -91,20 +91,23 @@ the latest verdict of each playbook with its reasons. Percentages are of trials 
         return self._grid(rows)
 
     def _grid(self, rows: Sequence[tuple[str, Counts]]) -> Grid:
-        """Names, counts and rates, with bars in the room that is left."""
+        """Names, counts and rates, with bars where there is room for them."""
         top = top_of([counts for _, counts in rows])
         numbers = [(str(counts), rate_short(counts)) for _, counts in rows]
-        fixed = sum(max(map(cell_len, texts)) for texts in zip(_HEADS, *numbers, strict=True)) + 6
-        width = self.scroll.scrollable_content_region.width - 1
-        room = max(_LEAST, width - fixed - _LEAST)
-        names = [cut(shown(name), min(_NAME, room)) for name, _ in rows]
-        wide = max(_LEAST, min(_BAR, width - fixed - max(map(cell_len, names))))
+        fixed = sum(max(map(cell_len, texts)) + 2 for texts in zip(_HEADS, *numbers, strict=True))
+        room = self.scroll.scrollable_content_region.width - 1 - fixed
+        wide = max((cell_len(shown(name)) for name, _ in rows), default=0)
+        bars = min(_BAR, room - min(wide, _NAME) - 2)
+        if bars < _LEAST:
+            bars = 0
+        wide = min(wide, room - bars - 2)
         grid = Grid.grid(padding=(0, 2, 0, 0))
         for right in (False, True, True, False):
             grid.add_column(justify="right" if right else "left", no_wrap=True)
-        grid.add_row(*map(self._quiet, ("", *_HEADS, axis(wide, top))))
-        for name, texts, (_, counts) in zip(names, numbers, rows, strict=True):
-            grid.add_row(*map(Text, (name, *texts, bar(counts, wide, top))))
+        grid.add_row(*map(self._quiet, ("", *_HEADS, axis(bars, top) if bars else "")))
+        for (name, counts), texts in zip(rows, numbers, strict=True):
+            line = bar(counts, bars, top) if bars else ""
+            grid.add_row(*map(Text, (cut(shown(name), wide), *texts, line)))
         return grid
 
     def _belief(self, slug: str) -> Iterator[RenderableType]:

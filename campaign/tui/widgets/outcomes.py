@@ -93,9 +93,7 @@ verdict once the run has been judged.
         if baseline.n and one.counts.n:
             yield Text(f"difference {difference_text(one.counts, baseline)}")
         yield self._stream(one)
-        if one.rule is not None:
-            done = one.counts.n + one.counts.censored
-            yield self._quiet(f"{count(done, 'trial')} so far; rule: {one.rule.rule}")
+        yield self._quiet(_progress(one))
         if one.record.invalid and one.record.ended_at is not None:
             yield Text(f"invalid: {shown(one.record.invalid)}", colour(self.app, "error"))
 
@@ -137,3 +135,9 @@ verdict once the run has been judged.
 
     def _quiet(self, text: str) -> Text:
         return Text(text, colour(self.app, "quiet"))
+
+
+def _progress(one: Reproduction) -> str:
+    done = one.counts.n + one.counts.censored
+    text = count(done, "trial") if one.planned is None else f"{done} of {one.planned} trials"
+    return f"{text}; stops {one.rule}" if one.rule else text

@@ -6,9 +6,11 @@ from campaign.cli.text import columns
 from campaign.tui.widgets.empty import Empty
 
 _STEPS = (
-    ("1", "describe the system and its reproducer", "campaign.yaml, then: campaign doctor"),
-    ("2", "write down what may be the cause", "n    campaign hypothesis add"),
-    ("3", "measure how often it fails as it is", "     campaign run baseline"),
+    ("1", "describe the system in campaign.yaml", "campaign doctor"),
+    ("2", "write down what may be the cause", "n: campaign hypothesis add"),
+    ("3", "measure how often it fails", "campaign run baseline"),
+    ("", "", ""),
+    ("d", "or see it all on a small real system", "campaign demo --no-run"),
 )
 
 
@@ -28,10 +30,8 @@ taught. Begin with the three steps, or look at the demo.
         """Says where we are, and the steps."""
         self.update(
             Text(
-                f"Nothing has been run and nothing is suspected yet in {folder}\n\n"
+                f"Nothing was run and nothing is suspected yet in {folder}\n\n"
                 f"{columns(_STEPS, indent='  ')}\n\n"
-                "  d  see it all first, on a small real system with a real race"
-                "    campaign demo\n\n"
                 "Whatever a run changes is put back, byte for byte."
             )
         )

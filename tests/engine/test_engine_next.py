@@ -1,0 +1,100 @@
+"""next: controls after drift, runs with arms, looks into mechanisms and their detectors."""
+
+import json
+from typing import Any
+
+from engine_stage import Stage
+
+ARMS = """\
+name: both
+hypothesis: [rule, mode]
+kind: toggle
+arms: [control, fixed, safe]
+schedule: abba
+vars: {trials: 40}
+steps:
+  - patch: {root: src, diff: patches/fix.diff, removes: [rule]}
+    when: fixed
+  - env: {services: [app], set: {MODE: safe}, removes: [mode]}
+    when: safe
+  - restart: {services: [app]}
+  - reproduce: {use: trials}
+verdict: {by: rate, expect: drop, against: control}
+"""
+LOOK = """\
+name: look
+hypothesis: rule
+kind: probe
+vars: {trials: 40}
+steps:
+  - restart: {services: [app]}
+  - reproduce: {use: trials}
+  - compare:
+      left: {log: app, match: 'sent key=(?P<key>\\d+) sum=(?P<value>[0-9a-f]+)'}
+      right: {log: app, match: 'got key=(?P<key>\\d+) sum=(?P<value>[0-9a-f]+)'}
+verdict: {by: mismatch, min_coverage: 95%}
+"""
+KNOWN_BAD = LOOK.replace("name: look", "name: known-bad").replace("probe", "detector")
+KNOWN_BAD = KNOWN_BAD.replace(
+    "verdict:", "      known_bad: {log: app, match: 'sent key=(?P<key>\\d*[05]) '}\nverdict:"
+)
+
+MOVED = "    outcome = 'bad'\n    print(json"
+
+
+def advice(stage: Stage) -> dict[str, Any]:
+    done = stage.run("next", "--json")
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def test_a_rate_that_moved_is_seen_twice_before_anything_is_built_on_it(stage: Stage) -> None:
+    stage.run("run", "baseline", "-y")
+    assert advice(stage)["due"] == ""
+    stage.edit("repro.py", "    print(json", MOVED)
+    stage.run("run", "baseline", "-y")
+    found = advice(stage)
+    assert (found["due"], found["options"][0]["purpose"]) == ("new baseline", "new baseline")
+    assert found["notes"] == ["the baseline's rate has moved, and one restart has seen the new one"]
+    stage.run("run", "baseline", "-y")
+    assert advice(stage)["due"] == ""
+    stage.edit("repro.py", "outcome = 'bad'", "outcome = 'good'")
+    stage.run("run", "baseline", "-y")
+    found = advice(stage)
+    assert (found["due"], [one["name"] for one in found["options"]]) == (
+        "reproduce first",
+        ["baseline"],
+    )
+
+
+def test_arms_looks_and_detectors_are_weighed_too(stage: Stage) -> None:
+    stage.run("run", "baseline", "-y")
+    stage.toy.playbook("both", ARMS)
+    stage.toy.playbook("look", LOOK)
+    found = advice(stage)
+    assert found["left_out"] == ["look: no playbook of kind detector tests its comparison"]
+    by_name = {one["name"]: one for one in found["options"]}
+    both, fix = by_name["both"], by_name["fix"]
+    assert (both["price"]["restarts"], both["arms"], fix["price"]["restarts"]) == (7, 2, 2)
+    assert fix["bits"] < both["bits"] < 2 * fix["bits"] + by_name["safe-mode"]["bits"] * 2
+    assert both["price"]["seconds"] > 2 * fix["price"]["seconds"]
+
+    stage.toy.playbook("known-bad", KNOWN_BAD)
+    stage.toy.playbook("few", ARMS.replace("name: both", "name: few").replace("40", "20"))
+    found = advice(stage)
+    assert found["left_out"] == ["few: trials 20 against 40 of the newest baseline"]
+    by_name = {one["name"]: one for one in found["options"]}
+    assert "look" not in by_name
+    assert by_name["known-bad"]["purpose"] == "test the detector"
+    assert by_name["known-bad"]["teaches"] == "whether look would find what is known to be bad"
+    stage.run("run", "known-bad", "-y")
+    by_name = {one["name"]: one for one in advice(stage)["options"]}
+    assert "known-bad" not in by_name
+    assert (by_name["look"]["about"], by_name["look"]["purpose"]) == ("rule", "see the mechanism")
+    stage.run("run", "look", "-y")
+    found = advice(stage)
+    assert "look" not in [one["name"] for one in found["options"]]
+    assert found["notes"][0].startswith("rule is supported: its mechanism was seen (look)")
+    flown = stage.run("autopilot", "--budget", "10m", "--yes")
+    assert "Ended after 0 runs: decided: rule is supported" in flown.err
