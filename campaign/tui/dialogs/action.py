@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static, TextArea
 
 from campaign.cli.text import shown
@@ -87,8 +88,15 @@ class ActionDialog(ModalScreen[None]):
             return
         self._command.update(Text(shown(command_text(self.arguments()))))
 
-    @on(Button.Pressed, "#act")
     @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        """Enter goes to the next field, and in the last one does it."""
+        if event.input is [*self.query("Input, TextArea, Select").results(Widget)][-1]:
+            self.action_act()
+        else:
+            self.focus_next()
+
+    @on(Button.Pressed, "#act")
     def action_act(self) -> None:
         """Does it."""
         workspace = app_of(self).workspace

@@ -1,14 +1,17 @@
 """Putting back what a run left."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from campaign.cli.run import recovered_text
 from campaign.operations import recover as recovering
 from campaign.tui.dialogs.action import ActionDialog
 from campaign.tui.dialogs.text import TextDialog
+from campaign.tui.the_app import app_of
 from campaign.workspace import Workspace
 
 
@@ -17,12 +20,14 @@ class RecoverDialog(ActionDialog):
 
     heading = "Recover"
     verb = "Recover"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "act", "Recover", priority=True)]
     doing = "Putting back. Services that ran a change are restarted, which may take a while ..."
 
     def __init__(self, left: Sequence[str]) -> None:
         super().__init__()
         self._left = "\n".join(left)
         self._result = ""
+        self._remaining: tuple[str, ...] = ()
 
     def compose_fields(self) -> ComposeResult:
         yield Static(self._left, markup=False)
@@ -39,7 +44,9 @@ class RecoverDialog(ActionDialog):
         return ["recover"]
 
     def act(self, workspace: Workspace) -> None:
-        self._result = recovered_text(recovering.recover(workspace))
+        done = recovering.recover(workspace)
+        self._result, self._remaining = recovered_text(done), done.remaining
 
     def done(self) -> None:
+        app_of(self).outstanding = self._remaining
         self.app.push_screen(TextDialog("campaign recover", self._result))

@@ -32,9 +32,9 @@ class Pane(Vertical):
     def say(self, text: str) -> None:
         """Shows `text` in place of the content, or the content where `text` is empty.
 
-        The focus stays in the pane.
+        What takes the other's place takes its focus.
         """
-        focused = self.has_focus_within
+        focused = (self.content if text else self.empty).has_focus
         self.empty.update(Text(shown(text)))
         self.empty.display, self.content.display = bool(text), not text
         if focused:

@@ -64,22 +64,23 @@ class Table(DataTable[Text]):
         self._draw(self.focused_key)
 
     def _draw(self, focused: str | None) -> None:
-        places = self._places()
+        widths = [max(map(cell_len, texts)) for texts in self._texts()]
+        places = self._places(widths)
         new = (self._heads, self._filled, places, self.app.theme)
         if new == self._drawn:
             return
         self._drawn = new
         with self.prevent(self.RowHighlighted):
-            self._rebuild(places)
+            self._rebuild(places, widths)
             keys = [row.key for row in self._filled]
             if focused in keys:
                 self.move_cursor(row=keys.index(focused), animate=False)
 
-    def _places(self) -> tuple[int, ...]:
+    def _places(self, widths: Sequence[int]) -> tuple[int, ...]:
         """The columns that there is room for, by their numbers; before there is a size, all."""
         places = list(range(len(self._heads)))
-        widths = [max(map(cell_len, texts)) + 2 * self.cell_padding for texts in self._texts()]
-        while self.size.width and sum(widths[one] for one in places) > self.size.width:
+        room, padding = self.size.width, 2 * self.cell_padding
+        while room and sum(widths[one] + padding for one in places) > room:
             least = min(places, key=lambda one: (self._heads[one].need, -one))
             if self._heads[least].need == Column.need:
                 break
@@ -89,18 +90,25 @@ class Table(DataTable[Text]):
     def _texts(self) -> Iterator[list[str]]:
         """The texts of each column, its head first."""
         for place, column in enumerate(self._heads):
-            yield [column.head, *(row.cells[place].text for row in self._filled)]
+            yield [column.head, *(_clean(row.cells[place].text) for row in self._filled)]
 
-    def _rebuild(self, places: Sequence[int]) -> None:
+    def _rebuild(self, places: Sequence[int], widths: Sequence[int]) -> None:
         self.clear(columns=True)
         for place in places:
             column = self._heads[place]
-            self.add_column(Text(column.head, justify="right" if column.right else "left"))
+            head = Text(column.head, justify="right" if column.right else "left")
+            self.add_column(head, width=widths[place])
         for row in self._filled:
             self.add_row(*(self._cell(row.cells[one], self._heads[one]) for one in places),
                          key=row.key)  # fmt: skip
 
     def _cell(self, cell: Cell, column: Column) -> Text:
-        text = shown(cell.text).replace("\n", " ")
         style = colour(self.app, cell.colour)
-        return Text(text, style, justify="right" if column.right else "left", no_wrap=True)
+        return Text(
+            _clean(cell.text), style, justify="right" if column.right else "left", no_wrap=True
+        )
+
+
+def _clean(text: str) -> str:
+    """On one line, without what would drive the terminal."""
+    return shown(text).replace("\n", " ")

@@ -1,0 +1,100 @@
+"""The campaign screen: hypotheses, evidence and runs, at every size."""
+
+from pathlib import Path
+
+from report_builders import Arm, Story
+from textual.pilot import Pilot
+from tui_pilot import drive, lines, shows, text, until
+
+from campaign.tui.app import CampaignApp
+from hypotheses.hypothesis import Hypothesis
+from hypotheses.observation import Counts
+
+
+def test_the_focused_hypothesis_has_its_evidence_and_its_runs(folder: Path) -> None:
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Hypotheses (4)", "Evidence: topk-v2", "Runs: topk-v2 (1)")
+        await shows(pilot, "18/58", "that it is part of the cause", "next: campaign run")
+        await pilot.press("down", "down", "down")
+        await shows(pilot, "Evidence: idxk-transfer", "Runs: idxk-transfer (4)")
+        await shows(pilot, "● ", "confirmed", "mismatch in 20 of 20 failing trials")
+        await pilot.press("down")
+        await shows(pilot, "Evidence: (none)", "Runs that speak to no hypothesis")
+
+    drive(folder, script, size=(140, 45))
+
+
+def test_the_filter_and_the_order_are_said_and_escape_shows_all_again(folder: Path) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Hypotheses (4)")
+        await pilot.press("slash", *"detok", "enter")
+        await shows(pilot, "Hypotheses (1 of 4)", "Evidence: detokenizer")
+        await pilot.press("slash", *"zzz")
+        await shows(pilot, "Nothing fits the filter")
+        await pilot.press("escape", "s")
+        await shows(pilot, "Hypotheses (4), by standing")
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "hypotheses-table")
+        rows = [line for line in lines(app) if "confirmed" in line or "abandoned" in line]
+        assert "idxk-transfer" in rows[0]
+        assert "mtp" in rows[-1]
+
+    drive(folder, script)
+
+
+def test_below_100_columns_enter_shows_the_evidence_and_resizing_keeps_the_focus(
+    folder: Path,
+) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Hypotheses (4)")
+        assert "Evidence" not in text(app)
+        await pilot.press("down", "enter")
+        await shows(pilot, "Evidence: mtp")
+        assert "Hypotheses" not in text(app)
+        focused = app.focused
+        await pilot.resize_terminal(140, 40)
+        await shows(pilot, "Evidence: mtp", "Hypotheses (4)")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "Hypotheses" not in text(app))
+        assert app.focused is focused
+        await pilot.press("escape")
+        await shows(pilot, "Hypotheses (4)", "Runs: mtp")
+
+    drive(folder, script, size=(80, 24))
+
+
+def test_markup_and_control_characters_are_shown_and_columns_stay_aligned(told: Story) -> None:
+    told.recorder.add_hypothesis(Hypothesis("[red]bold[/red]", "[link=x]\x1b[31m not markup [/]"))
+    told.recorder.add_hypothesis(Hypothesis("模型-e\u0301", "wide and combining"))
+    told.run("[b]run[/b]", "probe", [Arm(Counts(1, 2))], ["[red]bold[/red]"])
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "[red]bold[/red]", "模型-e\u0301")
+        await pilot.press("down", "down", "down", "down")
+        await shows(pilot, "[link=x]\ufffd[31m not markup [/]", "[b]run[/b]", "1/3")
+        for line in lines(app)[1:-1]:
+            assert line.endswith(("┃", "│", "┓", "╮", "┛", "╯")), line
+
+    drive(told.recorder.path.parent, script, size=(140, 40))
+
+
+def test_what_another_process_writes_appears(told: Story) -> None:
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Hypotheses (4)")
+        told.recorder.add_hypothesis(Hypothesis("from-elsewhere", "somebody had an idea"))
+        await shows(pilot, "Hypotheses (5)", "from-elsewhere")
+
+    drive(told.recorder.path.parent, script)
+
+
+def test_the_mouse_chooses_rows_modes_and_keys(folder: Path) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Evidence: topk-v2")
+        await pilot.click("#hypotheses-table", offset=(8, 3))
+        await shows(pilot, "Evidence: detokenizer")
+        await pilot.click("Keys", offset=(lines(app)[-1].index("New") + 1, 0))
+        await shows(pilot, "New hypothesis")
+        await pilot.press("escape")
+        await pilot.click("CampaignLine", offset=(lines(app)[0].index("History"), 0))
+        await until(pilot, lambda: app.current_mode == "history")
+
+    drive(folder, script)
