@@ -1,9 +1,10 @@
 """The question before a run is stopped."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.widgets import Button, Static
 
 from campaign.ledger.records import Run
@@ -20,7 +21,10 @@ class AbortDialog(ActionDialog):
     verb = "Abort"
     doing = "Asking ..."
 
-    BINDINGS = [Binding("y", "act", "Abort")]  # noqa: RUF012 - as the base class has it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "act", "Abort"),
+        Binding("ctrl+s", "act", "Abort", show=False, priority=True),
+    ]
 
     def __init__(self, run: Run) -> None:
         super().__init__()

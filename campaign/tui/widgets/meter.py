@@ -65,10 +65,11 @@ ended. Money is the downtime and the occupied time at their rates.
         yield "campaign", status.total
 
     def _boot(self, live: Live) -> Iterator[tuple[str, Spent]]:
-        """The boot that has not ended yet, as far as it has come."""
-        if not live.boots or live.boots[-1].ended_at is not None or live.run.status != "running":
+        """The boot that has not ended yet, or is kept up by a pause, as far as it has come."""
+        boot = live.boots[-1] if live.boots and live.run.status == "running" else None
+        held = live.pause is not None and live.pause.began_at is not None
+        if boot is None or (boot.ended_at is not None and not held):
             return
-        boot = live.boots[-1]
         cycles = [one for one in live.cycles if one.boot == boot.id]
         occupied = time.time() - boot.started_at
         down = sum(one.downtime_s for one in cycles)
