@@ -68,6 +68,13 @@ def with_epochs(
     return tuple(dated)
 
 
+def opens_epoch(restarts: Sequence[Restart], run: str) -> bool:
+    """Whether a control of `run` is the first one of the newest epoch, and there were others."""
+    controls = [one for one in restarts if one.n and not one.toggles]
+    newest = [one for one in controls if one.epoch == controls[-1].epoch]
+    return len(newest) < len(controls) and newest[0].run == run
+
+
 def _best_start(
     causes: Sequence[str],
     weights: Mapping[str, float] | None,

@@ -82,11 +82,15 @@ Probe = HttpProbe | TcpProbe | CommandProbe | LogProbe
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """A probe that must hold for `settle_s` without a break, within `timeout_s` of the start."""
+    """A probe that must hold for `settle_s` without a break, within `timeout_s` of the start.
+
+    `on` is the host that it is made from; None: the service's own.
+    """
 
     probe: Probe
     timeout_s: float = 60.0
     settle_s: float = 0.0
+    on: str | None = None
 
 
 @dataclass(frozen=True)

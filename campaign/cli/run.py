@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,13 +11,15 @@ from campaign.cli import options, plans
 from campaign.cli.parent import follow_parent
 from campaign.cli.progress import Progress
 from campaign.cli.text import shown, tell
-from campaign.engine.run import Outcome
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
 from campaign.operations import plan as planning
-from campaign.operations import recover as recovering
 from campaign.operations.plan import Planned, Request
 from campaign.operations.run import Ready, ready
+
+if TYPE_CHECKING:
+    from campaign.engine.run import Outcome
+    from campaign.operations.recover import Recovered
 
 WORDS = ("supported", "refuted", "inconclusive", "invalid")
 
@@ -94,7 +97,7 @@ def run(
     return _ended(outcome, expect, as_json)
 
 
-def carry_out(one: Ready) -> Outcome:
+def carry_out(one: Ready) -> "Outcome":
     """Executes a ready run with progress on stderr and signals handled."""
     with watched() as (progress, stop):
         return one.execute(progress, stop)
@@ -149,7 +152,7 @@ def ask(question: str, accept: Callable[[str], bool], option: str) -> None:
         raise CampaignError(Exit.REFUSED, "not confirmed; nothing was changed")
 
 
-def _ended(outcome: Outcome, expect: str | None, as_json: bool) -> int:
+def _ended(outcome: "Outcome", expect: str | None, as_json: bool) -> int:
     code = outcome.exit
     if code is Exit.COMPLETED and expect and not _met(outcome, expect):
         code = Exit.UNMET
@@ -161,12 +164,12 @@ def _ended(outcome: Outcome, expect: str | None, as_json: bool) -> int:
     return code
 
 
-def _met(outcome: Outcome, expect: str) -> bool:
+def _met(outcome: "Outcome", expect: str) -> bool:
     words = [str(one.verdict.word) for one in outcome.runs if one.verdict]
     return bool(words) and all(word == expect for word in words)
 
 
-def as_data(outcome: Outcome) -> dict[str, object]:
+def as_data(outcome: "Outcome") -> dict[str, object]:
     """How an invocation ended, for programs."""
     return {
         "runs": [
@@ -183,7 +186,7 @@ def as_data(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def last_words(outcome: Outcome, code: Exit, expect: str | None) -> list[str]:
+def last_words(outcome: "Outcome", code: Exit, expect: str | None) -> list[str]:
     """What a person is told at the end of an invocation."""
     lines = []
     if outcome.error:
@@ -213,6 +216,8 @@ def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) ->
 
     A second call finds nothing to do.
     """
+    from campaign.operations import recover as recovering
+
     done = recovering.recover(options.left_workspace(context), accepted)
     if as_json:
         options.print_json({"exit": int(done.exit), **_recovered_data(done)})
@@ -226,12 +231,12 @@ def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) ->
     return done.exit
 
 
-def recovered_text(done: recovering.Recovered) -> str:
+def recovered_text(done: "Recovered") -> str:
     """What was put back and what is left to do, as a person reads it."""
     return "\n".join(_recovered(done))
 
 
-def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
+def _recovered_data(done: "Recovered") -> dict[str, object]:
     return {
         "accepted": done.accepted,
         "restored": done.restored.paths,
@@ -246,7 +251,7 @@ def _recovered_data(done: recovering.Recovered) -> dict[str, object]:
     }
 
 
-def _recovered(done: recovering.Recovered) -> list[str]:
+def _recovered(done: "Recovered") -> list[str]:
     lines = [f"note: {done.note}"] if done.note else []
     lines += [
         f"kept {name} as it is now; a file's original is in .campaign/kept"

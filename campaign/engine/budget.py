@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from math import inf, isfinite
 
 from campaign.ledger.costs import Costs
-from playbooks.language.durations import duration
 from playbooks.plan import Boot, BootForecast, Plan
 from playbooks.system import Budget, Cost
 
@@ -69,7 +68,9 @@ class Limits:
         A guess stands in nobody's way, but for the restarts, which are known.
         """
         if price.restarts > self.restarts:
-            return f"it takes {price.restarts} restarts, and {max(0, self.restarts):g} are left"
+            there = max(0, self.restarts)
+            are = "is" if there == 1 else "are"
+            return f"it takes {price.restarts} restarts, and {there:g} {are} left"
         return self._overspent(price) if self._nothing or not price.guessed else None
 
     @property
@@ -119,5 +120,7 @@ def price_of_boot(boot: Boot, forecast: BootForecast, cost: Cost) -> Price:
 
 
 def _time(seconds: float) -> str:
-    whole = max(0.0, seconds)
-    return duration(round(whole) if whole >= 10 else round(whole, 1))
+    there = max(0.0, seconds)
+    if there < 10:
+        return f"{there:.1f} s"
+    return f"{there:.0f} s" if there < 120 else f"{there / 60:.1f} min"

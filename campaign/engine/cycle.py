@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from campaign.engine import health
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once, at_once
@@ -222,11 +223,9 @@ class _Passage:
         all_at_once((partial(self._await, service) for service in chain), self._failed.set)
 
     def _await(self, service: Service) -> None:
-        host, started = self._hosts[service.host], self._lived.started[service.name]
+        started = self._lived.started[service.name]
         try:
-            self._lived.healthy[service.name] = host.await_health(
-                spec_of(service), service.health, started, stop=self
-            )
+            self._lived.healthy[service.name] = health.awaited(service, self._hosts, started, self)
         except HostError as error:
             if error.kind != "cancelled":
                 raise
@@ -244,7 +243,7 @@ def _failing(service: Service, host: Host) -> float | None:
     if not host.service_state(spec).running:
         return None
     for check in service.health:
-        if check.probe.kind == "log":
+        if check.probe.kind == "log" or check.on not in (None, service.host):
             continue
         result = host.probe(check.probe, spec)
         if not result.ok:

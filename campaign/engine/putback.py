@@ -12,7 +12,7 @@ from functools import partial
 from campaign.engine import cycle
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.session import Hosts
-from campaign.engine.together import all_at_once, at_once
+from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.files import Journal, PutBack
@@ -92,7 +92,8 @@ def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] =
     all_at_once(partial(_restore_files, way, hosts, watch) for way in ways)
     silent = bool(absent) or any(not way.answered for way in ways)
     parts = _linked([way for way in ways if way.answered])
-    found = [*at_once(partial(_see_to, part, hosts, silent, watch) for part in parts)]
+    seen_to = {part[0].name: partial(_see_to, part, hosts, silent, watch) for part in parts}
+    found = by_name(seen_to).values()
     return Restored(
         tuple(path for way in ways for path in way.paths),
         _as_one([lived for cycles in found for lived in cycles]),

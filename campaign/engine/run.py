@@ -1,11 +1,11 @@
 """Walks a plan boot by boot, judges each run as its boots are done, and always puts back."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from campaign.engine import belief, standing
+from campaign.engine.begin import run_row
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
 from campaign.engine.budget import price_of_boot
@@ -21,7 +21,6 @@ from campaign.engine.together import Beside
 from campaign.engine.wayback import RecordedWay
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
-from campaign.ledger.owner import current_owner
 from campaign.ledger.reads import Ledger
 from hypotheses.verdict import Verdict
 from playbooks.hosts.connection import HostError, HostLost
@@ -154,26 +153,8 @@ class _Walk:
     def _begin(self, boot: Boot) -> _Running:
         playbook = boot.playbook
         assert playbook is not None
-        recorder, owner = self._session.recorder, current_owner()
-        run = records.Run(
-            id=recorder.new_id(playbook.name),
-            batch=self._session.batch,
-            playbook=playbook.name,
-            kind=playbook.kind.value,
-            question=playbook.question,
-            if_true=playbook.if_true,
-            if_false=playbook.if_false,
-            playbook_text=playbook.text,
-            playbook_sha256=playbook.sha256,
-            variables=json.dumps(dict(playbook.vars), sort_keys=True),
-            command=self._session.command,
-            status="running",
-            state="clean",
-            started_at=self._session.clock(),
-            owner_pid=owner.pid,
-            owner_start=owner.start,
-            owner_boot=owner.boot,
-        )
+        recorder = self._session.recorder
+        run = run_row(self._session, playbook, self._session.clock())
         with recorder.transaction():
             recorder.add(run)
             recorder.add(
@@ -203,7 +184,7 @@ class _Walk:
         running.ended = True
         self._books.close_run(running.id, status, state, self._session.clock(), error)
         if status == "completed":
-            standing.move(self._session, running.playbook.hypotheses)
+            standing.move(self._session, running.id, running.playbook.hypotheses)
 
     def _fail(self, status: str, error: str, since: int = 0) -> None:
         """The runs from `since` on, in the plan's order, did not get to their end."""

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from getpass import getuser
@@ -35,8 +36,9 @@ def operator() -> str:
 class Hosts:
     """The agents of a run, one a host, each holding its host's lock until closed.
 
-    Opening refuses a host that another operator holds (Exit.REFUSED, naming the holder). Its
-    methods may be called from any thread.
+    Opening refuses a host that another operator holds (Exit.REFUSED, naming the holder). One whose
+    connection was lost is dialled again when it is next asked for: a call that was under way has
+    failed, and is not repeated. Its methods may be called from any thread.
     """
 
     def __init__(self, workspace: Workspace, machines: Mapping[str, Machine], run: str) -> None:
@@ -45,7 +47,10 @@ class Hosts:
         self._run = run
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
+        self._held: set[str] = set()
         self._dialling = {name: threading.Lock() for name in self._machines}
+        if any(machine.ssh for machine in self._machines.values()):
+            import playbooks.hosts.ssh  # noqa: F401 - before anything beside the dialling loads
 
     def __enter__(self) -> "Hosts":
         return self
@@ -84,8 +89,7 @@ class Hosts:
             if old is not None:
                 self._lost[name] = old.greeting.pid
                 old.close()
-            self._open[name] = self._dial(name, lock=True, replaces=self._lost.get(name, 0))
-            return self._open[name]
+            return self._replace(name, lock=True)
 
     def close(self) -> None:
         all_at_once(host.close for host in self._open.values())
@@ -93,9 +97,22 @@ class Hosts:
 
     def _opened(self, name: str, *, lock: bool) -> Host:
         with self._dialling[name]:
-            if name not in self._open:
-                self._open[name] = self._dial(name, lock=lock)
+            host = self._open.get(name)
+            if host is None:
+                return self._replace(name, lock=lock)
+            if host.lost:
+                self._lost[name] = host.greeting.pid
+                with suppress(CampaignError):  # else whoever calls it learns that it is lost
+                    self._replace(name, lock=name in self._held)
+                    host.close()
             return self._open[name]
+
+    def _replace(self, name: str, *, lock: bool) -> Host:
+        replaces = self._lost.get(name, 0)
+        self._open[name] = self._dial(name, lock=lock, replaces=replaces)
+        if lock:
+            self._held.add(name)
+        return self._open[name]
 
     def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
         try:

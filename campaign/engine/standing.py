@@ -4,23 +4,32 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from campaign.engine.belief import believe, tested
-from campaign.engine.events import StandingMoved
+from campaign.engine.events import Note, StandingMoved
 from campaign.ledger.evidence import Judged
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from hypotheses.assumptions import Settings
+from hypotheses.drift import opens_epoch
 from hypotheses.hypothesis import Standing
 from hypotheses.model import Posterior
 from hypotheses.standing import Evidence, Proposal, propose
 from hypotheses.standing_by_model import propose_by_model
 from hypotheses.verdict import Expect
 
+DRIFTED = (
+    "the baseline's rate has moved: what was seen before is held against the rate of its own time"
+)
+
 if TYPE_CHECKING:
     from campaign.engine.session import Session
 
 
-def move(session: "Session", slugs: Iterable[str]) -> None:
-    """Judges hypotheses anew, and tells whoever watches the run what moved."""
+def move(session: "Session", run: str, slugs: Iterable[str]) -> None:
+    """Judges hypotheses anew after a run, and tells whoever watches it what moved."""
+    with Ledger.open(session.workspace.ledger) as ledger:
+        belief = believe(ledger, session.system.statistics)
+    if belief is not None and opens_epoch(belief.restarts, run):
+        session.emit(Note(DRIFTED, warn=True))
     for moved in judge_anew(session.recorder, slugs, session.system.statistics):
         session.emit(moved)
 

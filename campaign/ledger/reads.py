@@ -94,6 +94,24 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
         )
         return _as_seen(run)
 
+    def run_count(self) -> int:
+        """How many runs there are, retracted ones too."""
+        (row,) = self._rows("SELECT count(*) FROM run")
+        return int(row[0])
+
+    def unsettled(self) -> tuple[records.Run, ...]:
+        """The runs under way, and those that are not all put back, the newest first."""
+        rows = self._records(
+            records.Run,
+            """
+            SELECT * FROM run
+            WHERE status = 'running' OR state = 'dirty'
+               OR (status = 'interrupted' AND ended_at IS NULL)
+            ORDER BY started_at DESC, rowid DESC
+            """,
+        )
+        return tuple(_as_seen(run) for run in rows)
+
     def owners(self) -> tuple[Owner, ...]:
         """The processes behind the runs that are stored as running, gone ones among them."""
         rows = self._rows(

@@ -3,16 +3,16 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from campaign.engine.artifacts import ArtifactFile
-from campaign.engine.conditions import conditions
+from campaign.engine.begin import run_row
+from campaign.engine.conditions import planned_conditions
 from campaign.engine.session import Hosts, Session, operator
 from campaign.engine.stop import Stop
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
-from campaign.ledger.owner import current_owner
 from campaign.ledger.recorder import Recorder
 from campaign.ledger.records import ARM
 from campaign.operations.plan import Request, load
@@ -112,7 +112,7 @@ class _Import:
 
     def store(self) -> records.Run:
         recorder, at = self.session.recorder, self.at
-        run = self._run(at)
+        run = replace(run_row(self.session, self.playbook, at), status="completed", ended_at=at)
         toggles = sorted({*self._toggles(), *self._files()})
         boot = records.Boot(
             recorder.new_id(), run.batch, run.id, 0, self.arm, "\n".join(toggles), at, at,
@@ -129,29 +129,6 @@ class _Import:
         recorder.add_all(self._trials(observation.id))
         self._keep_log(run, step)
         return run
-
-    def _run(self, at: float) -> records.Run:
-        playbook, owner = self.playbook, current_owner()
-        return records.Run(
-            id=self.session.recorder.new_id(playbook.name),
-            batch=self.session.batch,
-            playbook=playbook.name,
-            kind=playbook.kind.value,
-            question=playbook.question,
-            if_true=playbook.if_true,
-            if_false=playbook.if_false,
-            playbook_text=playbook.text,
-            playbook_sha256=playbook.sha256,
-            variables=json.dumps(dict(playbook.vars), sort_keys=True),
-            command=self.session.command,
-            status="completed",
-            state="clean",
-            started_at=at,
-            owner_pid=owner.pid,
-            owner_start=owner.start,
-            owner_boot=owner.boot,
-            ended_at=at,
-        )
 
     def _toggles(self) -> Iterator[str]:
         """The conditions that the arm sets itself, as far as the playbook alone tells."""
@@ -170,10 +147,8 @@ class _Import:
     def _observation(
         self, run: records.Run, boot: records.Boot, step: records.Step
     ) -> records.Observation:
-        variables = {**self.playbook.vars, **self.action.vars}
-        reproducer = self.session.system.reproducers[self.action.use]
         known = {
-            **conditions(reproducer, variables, self.action.timeout_s or reproducer.timeout_s),
+            **planned_conditions(self.session.system, self.playbook, self.action),
             **dict.fromkeys(self._toggles(), ARM),
             **self.past.conditions,
         }
@@ -183,7 +158,7 @@ class _Import:
             boot=boot.id,
             cycle=None,
             step=step.id,
-            reproducer=reproducer.name,
+            reproducer=self.action.use,
             arm=self.arm or self.playbook.name,
             conditions=json.dumps(known, sort_keys=True),
             started_at=self.at,

@@ -25,22 +25,19 @@ def looks(desk: Desk) -> list[Option]:
 
 def left_out(desk: Desk) -> Iterator[str]:
     """The open probes that cannot be chosen, nor a detector for them, and why."""
-    for one, _slug in _open(desk, comparable=False):
-        if why := desk.differs(one):
-            yield f"{one.name}: {why}"
-        elif not _trusted(desk, one) and not _untried(desk, one):
+    for one, _slug in _open(desk):
+        if not _trusted(desk, one) and not _untried(desk, one):
             ran = "its detector was not seen right, or compares something else"
             none = "no playbook of kind detector tests its comparison"
             yield f"{one.name}: {ran if _detectors(desk, one) else none}"
 
 
-def _open(desk: Desk, comparable: bool = True) -> list[tuple[Playbook, str]]:
+def _open(desk: Desk) -> list[tuple[Playbook, str]]:
     """Each probe by mismatch with the suspect it looks into, while no run has answered that."""
     return [
         (one, slug)
         for one in desk.of(Kind.PROBE)
         if isinstance(one.verdict, MismatchRule) and not one.arms and driven(one)
-        if not comparable or not desk.differs(one)
         for slug in one.hypotheses[:1]
         if slug in desk.belief.causes and not _answered(desk, slug)
     ]

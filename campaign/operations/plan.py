@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from campaign.engine.conditions import planned_conditions
-from campaign.engine.preflight import refuse_outstanding, refuse_unready
-from campaign.engine.rules import with_rules
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
 from hypotheses.by_time import exposure_of
-from hypotheses.exposure import amount_text, clean_to_separate
+from hypotheses.exposure import amount_text, clean_needed, clean_to_separate, rate_interval
+from hypotheses.model import Restart
 from hypotheses.observation import Observation, pooled
+from hypotheses.planner import trials_to_reproduce
 from hypotheses.rates import largest_separating, smallest_separating_above
 from hypotheses.tally import tally
 from hypotheses.verdict import Expect
@@ -24,7 +24,7 @@ from playbooks.hosts.connection import HostError
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.plan import Boot, Plan, PlanError, make
-from playbooks.playbook import Command, Playbook, RateRule, Reproduce, Step
+from playbooks.playbook import Command, Kind, Playbook, RateRule, Reproduce, Step
 from playbooks.schedule import Schedule
 from playbooks.system import Service, System
 from playbooks.templates import render
@@ -130,33 +130,44 @@ def plan_on(
     Errors: CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where something
     stands in the way, UNREACHABLE).
     """
+    from campaign.engine.preflight import refuse_outstanding, refuse_unready
+    from campaign.engine.rules import with_rules
+
     refuse_outstanding(hosts)
-
-    def read(host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
-        try:
-            return hosts.peek(host).read(root, path)
-        except HostError as error:
-            raise PlanError(f"host {host}: {error}") from error
-
-    def facts(service: Service) -> UnitFacts | None:
-        spec = spec_of(service)
-        if not isinstance(spec, UnitSpec):
-            return None
-        try:
-            return hosts.peek(service.host).unit_facts(spec)
-        except HostError as error:
-            raise PlanError(f"service {service.name}: {error}") from error
-
     playbooks = tuple(map(_seeded, playbooks))
     with _History.open(workspace, playbooks) as history:
         try:
-            made = make(system, playbooks, read, history, facts)
+            seen = _Seen(hosts)
+            made = make(system, playbooks, seen.read, history, seen.facts)
             made = with_rules(made, system, history.ledger, accepted)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
         refuse_unready(made, system, hosts)
+        _refuse_unreproduced(system, playbooks, history)
         shows = tuple(_can_show(system, made, history))
     return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the hosts have, as a plan asks for it. Errors of its methods: PlanError."""
+
+    hosts: Hosts
+
+    def read(self, host: str, root: str, path: str) -> tuple[FileState, bytes | None]:
+        try:
+            return self.hosts.peek(host).read(root, path)
+        except HostError as error:
+            raise PlanError(f"host {host}: {error}") from error
+
+    def facts(self, service: Service) -> UnitFacts | None:
+        spec = spec_of(service)
+        if not isinstance(spec, UnitSpec):
+            return None
+        try:
+            return self.hosts.peek(service.host).unit_facts(spec)
+        except HostError as error:
+            raise PlanError(f"service {service.name}: {error}") from error
 
 
 def _seeded(playbook: Playbook) -> Playbook:
@@ -265,6 +276,39 @@ def _sentence(planned: int, seen: Sequence[Observation], rule: RateRule) -> str:
     if separated is None:
         return f"{against}: too few to be separated, whatever they show"
     return f"{against}: separated from it only {separated}"
+
+
+def _refuse_unreproduced(system: System, playbooks: Sequence[Playbook], history: _History) -> None:
+    """Refuses to look for a failure to vanish that the baseline has not shown.
+
+    Unless a baseline comes before in the same run. Errors: CampaignError (REFUSED).
+    """
+    for playbook in playbooks:
+        rule = playbook.verdict
+        if playbook.kind is Kind.BASELINE:
+            return
+        if not isinstance(rule, RateRule) or rule.expect is not Expect.DROP:
+            continue
+        if rule.against != "baseline" or rule.against in playbook.arms:
+            continue
+        seen = history.control("baseline", first_conditions(system, playbook))
+        control = pooled(seen)
+        if control.n and not control.fail:
+            raise CampaignError(
+                Exit.REFUSED,
+                f"{playbook.name}: baseline {tally(seen)}: it has not failed, so nothing could be"
+                " seen to vanish",
+                f"reproduce it first: {_to_reproduce(seen)} with nothing off",
+            )
+
+
+def _to_reproduce(seen: Sequence[Observation]) -> str:
+    """What would bring a failure 19 times in 20 at the highest rate that the trials allow."""
+    exposure = exposure_of(seen)
+    if exposure.amount:
+        return amount_text(clean_needed(rate_interval(exposure).high), seen[0].unit)
+    counts = pooled(seen)
+    return f"{trials_to_reproduce([Restart(frozenset(), counts.fail, counts.n)])} trials"
 
 
 def _in_time(seen: Sequence[Observation], rule: RateRule) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
 from campaign.engine.events import Emit
-from campaign.engine.run import Outcome, execute
 from campaign.engine.session import Hosts, Session
 from campaign.engine.stop import Stop
 from campaign.engine.together import Beside
@@ -16,6 +16,9 @@ from campaign.ledger.recorder import Recorder
 from campaign.operations.plan import Planned, Request, load, open_hosts, plan_on
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
+
+if TYPE_CHECKING:
+    from campaign.engine.run import Outcome
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,10 @@ class Ready:
     accepted: tuple[str, ...]
     limits: Limits
 
-    def execute(self, emit: Emit, stop: Stop) -> Outcome:
+    def execute(self, emit: Emit, stop: Stop) -> "Outcome":
         """Carries the plan out; whatever happens, what was changed is put back."""
+        from campaign.engine.run import execute
+
         session = Session(
             workspace=self.workspace,
             system=self.planned.system,
@@ -69,6 +74,7 @@ def ready(
         Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):
+        _load_ahead()
         holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
         planned = plan_on(hosts, workspace, system, playbooks, request.accepted)
@@ -79,6 +85,13 @@ def ready(
             workspace, planned, hosts, recorder, redactor, campaign.hash_key,
             redactor.text(command), request.accepted, own,
         )  # fmt: skip
+
+
+def _load_ahead() -> None:
+    """Loads what planning and running take, for which the hosts being dialled leave the time."""
+    import campaign.engine.preflight
+    import campaign.engine.rules
+    import campaign.engine.run  # noqa: F401
 
 
 def _refuse_overspending(planned: Planned, ledger: Ledger, limits: Limits) -> None:

@@ -169,6 +169,9 @@ def _health(seen: Seen) -> Iterator[Finding]:
             what = f"a line that {check.probe.match!r} finds is awaited at each start"
             yield seen.finding("health", what)
             continue
+        if check.on not in (None, seen.service.host):
+            yield seen.finding("health", f"a probe from {check.on} is made at each start")
+            continue
         found = seen.host.probe(check.probe, spec_of(seen.service))
         state: State = "ok" if found.ok else "fail"
         yield seen.finding("health", found.detail, state, "" if found.ok else _SEE_LOG)

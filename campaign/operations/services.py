@@ -40,6 +40,7 @@ def listed(workspace: Workspace) -> tuple[Listed, ...]:
     """Every service's state. Errors: LoadError, CampaignError."""
     system = workspace.load_system()
     with open_hosts(workspace, system, "services") as hosts:
+        hosts.look()
         found = [_listed(workspace, hosts, service) for service in system.services.values()]
         strays = [_listed(workspace, hosts, service) for service in _strays(system, hosts)]
         return (*found, *(replace(one, declared=False) for one in strays))

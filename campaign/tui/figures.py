@@ -5,7 +5,7 @@ from rich.cells import cell_len, set_cell_size
 from hypotheses.observation import Counts
 from hypotheses.rates import wilson
 
-_STEPS = (0.1, 0.2, 0.5)
+_STEPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
 
 
 def rate_short(counts: Counts) -> str:

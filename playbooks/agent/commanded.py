@@ -71,7 +71,7 @@ class Commanded(Managed):
                 log=FileLog(self.name, self._printed).last_lines(None),
             )
         started = Started(None, None, started_at, cursor)
-        main = self._main()
+        main = _first(self._pids())
         if main is not None:
             started = started._replace(pid=main.pid, start_ticks=main.start_ticks)
         self._remember(started)
@@ -79,12 +79,12 @@ class Commanded(Managed):
 
     def stop(self, timeout_s: float) -> Stopped:
         """Runs `stop`, and waits until `status` and the processes agree. Error: "stuck"."""
-        requested_at, left = time.time(), self.processes()
+        requested_at, left = time.time(), _with_children(self._pids())
         if not left and not self.is_up():
             return not_running()
         status = self._run("stop", timeout_s)
         deadline = requested_at + timeout_s
-        while self.is_up() or any(procfs.is_running(one.identity) for one in left):
+        while any(procfs.is_running(one.identity) for one in left) or self.is_up():
             if time.time() > deadline:
                 how = "in time" if status is None else f"though its stop command exited {status}"
                 raise VerbError("stuck", f"{self.name} did not stop {how}: stop it by hand")
@@ -95,17 +95,10 @@ class Commanded(Managed):
         """Whether its `status` command exits 0."""
         return self._run("status", _STATUS_LIMIT_S, quiet=True) == 0
 
-    def processes(self) -> List[procfs.Process]:
-        """The processes whose pids `pids` prints, and all below them."""
-        table = procfs.table()
-        roots = [pid for pid in self._pids() if pid in table]
-        found: Set[int] = {*roots, *procfs.descendants(roots, table)}
-        return [table[pid] for pid in sorted(found) if table[pid].running]
-
     def state(self) -> State:
-        running, processes = self.is_up(), self.processes()
+        running, pids = self.is_up(), self._pids()
         last = self._last()
-        main = self._main() if running else None
+        main = _first(pids) if running else None
         started_at = last.started_at if last else None
         if main is not None:
             started_at = procfs.epoch(main.start_ticks)
@@ -114,7 +107,7 @@ class Commanded(Managed):
             pid=main.pid if main else None,
             start_ticks=main.start_ticks if main else None,
             started_at=started_at if running else None,
-            processes=processes,
+            processes=_with_children(pids),
         )
 
     def log_end(self) -> Cursor:
@@ -136,12 +129,8 @@ class Commanded(Managed):
     def life(self, started: Started) -> Life:
         return _Status(self, started)
 
-    def _main(self) -> Optional[procfs.Identity]:
-        """The first process that `pids` names."""
-        known = (procfs.identify(pid) for pid in self._pids())
-        return next((one for one in known if one is not None), None)
-
     def _pids(self) -> List[int]:
+        """What its `pids` command prints."""
         if not self._spec["pids"]:
             return []
         done = self._child("pids", subprocess.PIPE)
@@ -205,6 +194,20 @@ class Commanded(Managed):
             return Started(**found["started"]) if found["boot_id"] == procfs.boot_id() else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+
+def _first(pids: List[int]) -> Optional[procfs.Identity]:
+    """The first process among these that is there."""
+    known = (procfs.identify(pid) for pid in pids)
+    return next((one for one in known if one is not None), None)
+
+
+def _with_children(pids: List[int]) -> List[procfs.Process]:
+    """These processes and all below them, those that run."""
+    table = procfs.table()
+    roots = [pid for pid in pids if pid in table]
+    found: Set[int] = {*roots, *procfs.descendants(roots, table)}
+    return [table[pid] for pid in sorted(found) if table[pid].running]
 
 
 class _Status(Life):

@@ -108,6 +108,11 @@ class Connection:
         self._reader = threading.Thread(target=self._read_all, name="agent reader", daemon=True)
         self._reader.start()
 
+    @property
+    def lost(self) -> bool:
+        """Whether the channel has ended."""
+        return self._lost is not None
+
     def call(self, verb: str, body: bytes = b"", **arguments: Any) -> Frame:
         """Asks the agent and waits for the answer: its header and body.
 

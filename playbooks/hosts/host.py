@@ -71,6 +71,11 @@ class Host(FileVerbs, ProcessVerbs, SurveyVerbs, TestimonyVerbs):
             raise
         return cls(connection, who, _greeting(header))
 
+    @property
+    def lost(self) -> bool:
+        """Whether the agent is gone: every call raises HostLost from now on."""
+        return self.connection.lost
+
     def clock(self) -> float:
         """The host's time, in seconds since the epoch."""
         return float(self.connection.call("clock")[0]["clock"])

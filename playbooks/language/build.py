@@ -112,10 +112,15 @@ def _service(name: str, shape: system_schema.ServiceShape, only: str, root: Path
         host=shape.host or only,
         manager=manager,
         env=_env_method(shape.env, manager, root) if shape.env else None,
-        health=tuple(HealthCheck(_probe(one), one.timeout, one.settle) for one in shape.health),
+        health=tuple(_health_check(one) for one in shape.health),
         ports=tuple(shape.ports),
         stop_timeout_s=shape.stop_timeout,
     )
+
+
+def _health_check(shape: system_schema.HealthShape) -> HealthCheck:
+    on = None if isinstance(shape, system_schema.LogHealthShape) else shape.on
+    return HealthCheck(_probe(shape), shape.timeout, shape.settle, on)
 
 
 def _manager(shape: system_schema.ServiceShape, root: Path) -> Manager:

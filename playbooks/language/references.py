@@ -23,6 +23,8 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
     hosts, services = tuple(root.get("hosts").entries), tuple(root.get("services").entries)
     for service in root.get("services").entries.values():
         _host(document, service, "host", hosts)
+        for check in service.get("health").items:
+            _known(document, check.get("on"), "host", hosts)
         _env_method(document, service)
     for reproducer in root.get("reproducers").entries.values():
         _host(document, reproducer, "on", hosts)

@@ -104,15 +104,19 @@ class RequestShape(Shape):
     body: str | None = entry("body", "The request's body.", None)
 
 
-class HttpHealthShape(_HealthShape, RequestShape):
+class _ProbedShape(_HealthShape):
+    on: Name | None = entry("host", "Where it is asked from; else on the service's host.", None)
+
+
+class HttpHealthShape(_ProbedShape, RequestShape):
     http: Url = entry("URL", "Healthy when this URL answers.")
 
 
-class TcpHealthShape(_HealthShape):
+class TcpHealthShape(_ProbedShape):
     tcp: Address = entry("address", "Healthy when this host:port accepts a connection.")
 
 
-class CommandHealthShape(_HealthShape):
+class CommandHealthShape(_ProbedShape):
     command: Words = entry("command", "Healthy when this command exits 0.")
 
 

@@ -82,7 +82,8 @@ def _manager(document: Mapping[str, Any]) -> Manager:
 
 
 def _check(document: Mapping[str, Any]) -> HealthCheck:
-    return HealthCheck(_probe(document["probe"]), document["timeout_s"], document["settle_s"])
+    probe, on = _probe(document["probe"]), document.get("on")
+    return HealthCheck(probe, document["timeout_s"], document["settle_s"], on)
 
 
 def _probe(document: Mapping[str, Any]) -> Probe:

@@ -40,6 +40,30 @@ def test_a_hypothesis_from_adding_to_overruling(toy: Toy) -> None:
     assert json.loads(toy.run("hypothesis", "show", "clock", "--json").stdout)["runs"] == []
 
 
+def test_an_edit_changes_what_is_given_and_its_history_keeps_what_it_was(toy: Toy) -> None:
+    toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
+    before = json.loads(toy.run("hypothesis", "show", "mode", "--json").stdout)
+    changed = toy.run(
+        *("hypothesis", "edit", "mode", "--no-prior", "--if-true", "it goes"),
+        *("--assumption", "one", "--assumption", "two"),
+    )
+    assert (changed.returncode, changed.stdout) == (0, "changed mode\n")
+    after = json.loads(toy.run("hypothesis", "show", "mode", "--json").stdout)
+    one = after["listed"]["hypothesis"]
+    assert one == before["listed"]["hypothesis"] | {
+        "prior": None,
+        "predicts_if_true": "it goes",
+        "assumptions": ["one", "two"],
+    }
+    assert after["events"][-1]["kind"] == "changed"
+    assert "prior: 0.3 -> none" in after["events"][-1]["text"]
+    assert toy.run("hypothesis", "edit", "mode", "--assumption", "").returncode == 0
+    same = toy.run("hypothesis", "edit", "mode", "--if-true", "it goes")
+    assert same.stdout == "nothing to change in mode\n"
+    last = json.loads(toy.run("hypothesis", "show", "mode", "--json").stdout)
+    assert last["listed"]["hypothesis"]["assumptions"] == []
+
+
 def test_what_cannot_be_a_hypothesis_is_refused_in_one_line(toy: Toy) -> None:
     toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
     for words, said in (
@@ -48,6 +72,10 @@ def test_what_cannot_be_a_hypothesis_is_refused_in_one_line(toy: Toy) -> None:
         (("add", "new", "--claim", "x", "--prior", "nan"), "is not a weight"),
         (("add", "new", "--claim", " "), "needs a claim"),
         (("add", "a b", "--claim", "x"), "'a b' cannot name a hypothesis"),
+        (("edit", "rull", "--claim", "x"), "did you mean 'rule'?"),
+        (("edit", "rule", "--claim", " "), "needs a claim"),
+        (("edit", "rule", "--prior", "2"), "a prior of 2 is not a weight"),
+        (("edit", "rule", "--prior", "0.2", "--no-prior"), "exclude each other"),
         (("show", "rull"), "did you mean 'rule'?"),
         (("note", "rull", "text"), "did you mean 'rule'?"),
         (("note", "rule", " "), "a note without text"),

@@ -101,14 +101,14 @@ def test_it_keeps_to_its_budget_and_to_the_campaigns(stage: Stage) -> None:
     end = events(flown.out)[-1]
     assert (flown.code, end["runs"], end["cost"]["restarts"]) == (0, 2, 3), flown.err
     assert "the budget is spent" in end["reason"]
-    assert "it takes 2 restarts, and 1 are left" in end["reason"]
+    assert "it takes 2 restarts, and 1 is left" in end["reason"]
     stage.check_untouched()
 
     stage.edit("campaign.yaml", "cost:", "budget: {restarts: 4}\ncost:")
     flown = stage.run("autopilot", "--budget", "20m", "--yes")
     assert (flown.code, "Ended after 0 runs: the budget is spent" in flown.err) == (6, True)
     refused = stage.run("run", "fix", "-y")
-    assert (refused.code, "it takes 2 restarts, and 1 are left" in refused.err) == (6, True)
+    assert (refused.code, "it takes 2 restarts, and 1 is left" in refused.err) == (6, True)
     assert "left of the budget: 1 restart" in stage.run("next").out
     assert len(runs(stage)) == 2
 
@@ -120,7 +120,7 @@ def test_a_run_that_gets_dearer_than_planned_starts_no_boot_it_cannot_pay_for(
     stopped = stage.run("run", "baseline", "fix", "-y", "--json")
     assert stopped.code == 6, stopped.err
     assert json.loads(stopped.out)["error"].startswith(
-        "stopped: budget: before fix: it takes 1m of downtime, and 0s is left"
+        "stopped: budget: before fix: it takes 60 s of downtime, and 0.0 s is left"
     )
     assert [(one["playbook"], one["status"]) for one in runs(stage)] == [("baseline", "completed")]
     stage.check_untouched()

@@ -55,3 +55,19 @@ def test_thresholds_of_the_campaign_are_used_and_the_operator_has_the_last_word(
     stage.run("hypothesis", "set", "rule", "refuted", "--reason", "seen elsewhere")
     ran(stage, "fix")
     assert standing(stage, "rule") == "refuted"
+
+
+def test_removals_that_do_not_boot_together_are_never_clean(stage: Stage) -> None:
+    crash = 'if not rule.BUG and os.environ.get("MODE") == "safe":\n    sys.exit("no such mode")\n'
+    stage.edit("src/app.py", 'print("ready"', f'{crash}print("ready"')
+    stage.up_again()
+    ran(stage, "baseline")
+    done = stage.run("run", "-y", "fix+safe-mode")
+    assert done.code == 3
+    assert "no such mode" in done.err
+    assert (stage.newest()["status"], stage.newest()["state"]) == ("failed", "clean")
+    assert stage.rows("SELECT * FROM verdict WHERE word <> 'invalid'") == []
+    assert json.loads(stage.run("next", "--json").out)["restarts"] == 1
+    assert {standing(stage, "rule"), standing(stage, "mode")} == {"open"}
+    assert "failed, does not count" in stage.run("report").out
+    stage.check_untouched()

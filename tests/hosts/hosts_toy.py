@@ -156,10 +156,18 @@ class UnitToy(Toy):
                 return
         raise AssertionError(f"it ended without {text!r}: {''.join(said)}")
 
-    def measuring(self, playbook: str) -> subprocess.Popen[str]:
-        """A run under way, whose boot is up and whose trials have begun."""
-        running = self.start("run", playbook, "-y", "-e", "trials=100000")
+    def measuring(self, playbook: str, trials: int = 100_000) -> subprocess.Popen[str]:
+        """A run under way, whose boot is up and whose trials are about to begin."""
+        running = self.start("run", playbook, "-y", "-e", f"trials={trials}")
         self.until(running, "restart app  ok")
+        return running
+
+    def trying(self, playbook: str, trials: int) -> subprocess.Popen[str]:
+        """A run under way, whose trials come in, a hundred a second at most."""
+        running = self.measuring(playbook, trials)
+        outputs = self.root / ".campaign/artifacts"
+        come = lambda: any(one.stat().st_size for one in outputs.glob("*/*output.log"))  # noqa: E731
+        wait_until(come, WAIT_S, "trials")
         return running
 
     def cut(self) -> None:

@@ -11,6 +11,7 @@ from hosts_machine import Machine, wait_until
 
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.host import Change, Host
+from playbooks.hosts.specs import CommandedSpec
 from playbooks.hosts.ssh import SshChannel
 from playbooks.hosts.ssh_config import SshTarget
 
@@ -116,6 +117,25 @@ def test_300_mb_of_output_in_flat_memory(reach: Reach, open_host: OpenHost) -> N
     code = f"import os\nfor _ in range({blocks}): os.write(1, b'x' * (1 << 20))"
     assert spawned(host, code, sink) == 0
     assert size == blocks << 20
+    assert resident[-1] - resident[0] < 32 << 20
+
+
+def test_200_mb_of_a_log_in_flat_memory(
+    alpha: Machine, reach: Reach, open_host: OpenHost, request: pytest.FixtureRequest
+) -> None:
+    log, size, resident = "/var/tmp/huge.log", 200 << 20, []
+    request.addfinalizer(lambda: alpha.run("rm", "-f", log))
+    alpha.run("touch", log)
+    host, true = open_host(reach("alpha"), lock=False), ("/bin/true",)
+    spec = CommandedSpec("svc", true, true, true, "/", log=log)
+    cursor, read = host.service_log_end(spec), 0
+    alpha.run("sh", "-c", f"yes {'x' * 99} | head -c {size} > {log}")
+    stream = host.service_log(spec, cursor)
+    for chunk in stream:
+        read += len(chunk)
+        if read // (50 << 20) == len(resident) + 1:
+            resident.append(memory())
+    assert (read, bool(stream.lost)) == (size // 100 * 100, False)
     assert resident[-1] - resident[0] < 32 << 20
 
 

@@ -289,6 +289,10 @@ def test_more_restarts_settle_more_and_always_the_same() -> None:
     assert outlook(belief, {"transfer"}, 1).restarts(0.99) is None
 
 
+def test_an_outlook_over_hundreds_of_thousands_of_trials() -> None:
+    assert outlook(believe("7/40"), {"topk"}, 300_000).chances[-1] > 0.95
+
+
 def test_an_outlook_needs_a_trial() -> None:
     with pytest.raises(ValueError, match="0 trials a restart"):
         outlook(believe("7/40"), {"topk"}, 0)

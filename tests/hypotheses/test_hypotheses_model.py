@@ -211,6 +211,17 @@ def test_a_control_that_fits_is_no_surprise_and_one_that_does_not_is() -> None:
     assert predictive_p(belief, Restart(NONE, 0, 60)) < 0.01, "a slip does not explain it away"
 
 
+def test_a_long_control_is_as_surprising_when_not_every_count_is_looked_at(monkeypatch) -> None:
+    belief = after(*[Restart(NONE, 7, 40)] * 2)
+    controls = [Restart(NONE, fail, 400) for fail in (4, 16, 32, 120)]
+    exact = [predictive_p(belief, one) for one in controls]
+    monkeypatch.setattr("hypotheses.model.MOST_COUNTS", 200)
+    assert [predictive_p(belief, one) for one in controls] == pytest.approx(exact, abs=0.01)
+    monkeypatch.undo()
+    assert predictive_p(belief, Restart(NONE, 51_000, 300_000)) > 0.3
+    assert predictive_p(belief, Restart(NONE, 900, 300_000)) < 0.05
+
+
 def test_hundreds_of_thousands_of_trials_stay_exact() -> None:
     belief = after(Restart(NONE, 35_000, 200_000), *[Restart(frozenset({"mtp"}), 50, 200_000)] * 2)
     assert belief.alone("mtp") > 0.95

@@ -141,6 +141,28 @@ def test_power_of_planned_trials() -> None:
     assert power(0.1, 0.9, 0) == pytest.approx(0.05, abs=0.001)
 
 
+def test_power_by_exact_count() -> None:
+    """17% against 8%: four times in five by the formula, by Fisher's exact test a little less."""
+    enough = next(n for n in range(1, 1000) if power(0.17, 0.08, n) >= 0.80)
+    assert enough in range(162, 211)
+    assert 0.74 < exact_power(0.17, 0.08, enough) < 0.80
+
+
+def exact_power(high: float, low: float, n: int) -> float:
+    """The chance that n trials an arm come out separated, the way the rates are."""
+    likely = [k for k in range(n + 1) if binomial(k, n, high) > 1e-5]
+    mosts = ((k, largest_separating(n, k, n)) for k in likely)
+    return sum(
+        binomial(k, n, high) * (1 - chance_of_at_least(most + 1, n, low))
+        for k, most in mosts
+        if most is not None
+    )
+
+
+def binomial(k: int, n: int, p: float) -> float:
+    return comb(n, k) * p**k * (1 - p) ** (n - k)
+
+
 def test_design_effect_of_a_shared_restart() -> None:
     assert design_effect(40, 0.05) == pytest.approx(2.95)
     assert 40 / design_effect(40, 0.05) == pytest.approx(13.6, abs=0.05)

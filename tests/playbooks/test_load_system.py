@@ -169,6 +169,16 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
             "8:51: 'system' is on another host: give the whole path, from /",
         ),
         ("host: here", "host: her", "7:11: unknown host 'her' (did you mean 'here'?)"),
+        (
+            "{command: [test",
+            "{on: her, command: [test",
+            "16:59: unknown host 'her' (did you mean 'here'?)",
+        ),
+        (
+            "{log: ready}",
+            "{log: ready, on: here}",
+            "16:53: unknown key 'on' (known: timeout, settle, log)",
+        ),
         ("host: here", "host: [here]", "7:11: expected text, not a list"),
         (*TWO_HOSTS, "14:3: missing key 'host': there are 2 hosts (here, there)"),
         (*TWO_HOSTS, "30:3: missing key 'on': there are 2 hosts (here, there)"),

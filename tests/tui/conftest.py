@@ -1,4 +1,5 @@
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from campaign.operations import demo
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
     """A story without an end: the demo's workspace, and a ledger with a whole campaign."""
     monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
     workspace = demo.write(tmp_path / "told", fresh=False)
     workspace.ledger.unlink()
     with Recorder.open(workspace.ledger, create=True) as recorder:
@@ -28,6 +30,8 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
             patched.setattr(recorder_module, "time", SimpleNamespace(time=story.tick))
             report_demo.tell(story)
         yield story
+    monkeypatch.undo()
+    time.tzset()
 
 
 @pytest.fixture

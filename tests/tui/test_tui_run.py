@@ -33,8 +33,10 @@ def edited(toy: Toy, old: str, new: str) -> Iterator[None]:
     given = path.read_text(encoding="utf-8")
     assert old in given
     path.write_text(given.replace(old, new), encoding="utf-8")
-    yield
-    path.write_text(given, encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(given, encoding="utf-8")
 
 
 async def choose(pilot: Pilot[int], name: str) -> None:

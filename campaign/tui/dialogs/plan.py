@@ -106,6 +106,7 @@ yet; the way back is part of the run.
             return
         wrong = "that is not its name" if self._typed.value else "type the campaign's name"
         self._wrong.update(f"{wrong}; nothing was changed")
+        self._wrong.display = True
         self._typed.focus()
 
     @on(Button.Pressed, "#cancel")

@@ -20,7 +20,7 @@ from campaign.tui.figures import axis, bar, cut, rate_short, top_of
 from campaign.tui.widgets.pane import Pane
 from hypotheses.observation import Counts
 
-_NAME, _BAR, _LEAST = 20, 40, 7
+_NAME, _BAR, _LEAST = 16, 40, 7
 _HEADS = ("fail/n", "rate 95%")
 
 

@@ -1,0 +1,29 @@
+"""power goes by what the playbook's own trials will be comparable to."""
+
+from engine_stage import Stage
+
+
+def test_baselines_of_other_conditions_are_not_pooled(stage: Stage) -> None:
+    assert stage.run("run", "-y", "baseline").code == 0
+    assert stage.run("run", "-y", "baseline", "-e", "trials=10").code == 0
+    whole, short = stage.run("power", "fix").out, stage.run("power", "fix", "-e", "trials=10").out
+    assert whole.startswith("fix: 40 trials against baseline (8/40, 20.0%")
+    assert short.startswith("fix: 10 trials against baseline (2/10, 20.0%")
+    assert "one like it settles whether removing rule ends it" in whole
+    other = stage.run("power", "fix", "-e", "trials=20").out
+    assert other.startswith("fix: 20 trials against baseline (2/10, 20.0%"), "the newest"
+    assert "another number of trials: run it with --accept-difference trials" in other
+
+
+def test_toggles_are_not_planned_on_a_baseline_that_has_not_failed(stage: Stage) -> None:
+    stage.edit("src/app.py", "number % 5 == 0", "number < 0")
+    stage.up_again()
+    assert stage.run("run", "-y", "baseline").code == 0
+    for words in (("plan", "fix"), ("run", "-y", "fix")):
+        refused = stage.run(*words)
+        assert refused.code == 6
+        assert "fix: baseline 0/40, at most 8.8%: it has not failed" in refused.err
+        assert "reproduce it first: 59 trials with nothing off" in refused.err
+    assert stage.run("plan", "baseline", "fix").code == 0, "a baseline comes first"
+    assert "try 59 trials" in stage.run("power", "fix").out
+    assert "try 59 trials with nothing off" in stage.run("next").out
