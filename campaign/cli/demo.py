@@ -62,11 +62,11 @@ def _run(workspace: Workspace, folder: Path) -> int:
 
 
 def _report(workspace: Workspace) -> str:
-    from campaign.ledger.reads import Ledger
-    from campaign.report.markdown import render
+    from campaign.operations.report import report
+    from campaign.report.markdown import page
+    from campaign.report.scope import Scope
 
-    with Ledger.open(workspace.ledger) as ledger:
-        return render(ledger)
+    return page(report(workspace, Scope()))
 
 
 def _next(folder: Path, *commands: str) -> str:

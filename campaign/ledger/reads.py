@@ -10,6 +10,8 @@ from campaign.ledger import records
 from campaign.ledger.arms import ArmReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
+from campaign.ledger.history import HistoryReads
+from campaign.ledger.listing import ListReads
 from campaign.ledger.live import LiveReads
 from campaign.ledger.owner import Owner, is_alive
 from campaign.ledger.restarts import RestartReads
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST = 5
 
 
-class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
+class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveReads, RestartReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
@@ -82,6 +84,11 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
         seen = (_as_seen(run) for run in rows)
         return tuple(run for run in seen if status in (None, run.status))[:limit]
 
+    def run_count(self) -> int:
+        """How many runs there are, whatever became of them."""
+        (row,) = self._rows("SELECT count(*) FROM run")
+        return int(row[0])
+
     def run(self, fragment: str) -> records.Run:
         """The one run whose id is, begins with or contains `fragment`.
 
@@ -93,11 +100,6 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
             records.Run, "SELECT * FROM run WHERE id = ?", _the_one(fragment, ids)
         )
         return _as_seen(run)
-
-    def run_count(self) -> int:
-        """How many runs there are, retracted ones too."""
-        (row,) = self._rows("SELECT count(*) FROM run")
-        return int(row[0])
 
     def unsettled(self) -> tuple[records.Run, ...]:
         """The runs under way, and those that are not all put back, the newest first."""

@@ -1,7 +1,7 @@
 """runs list, show, log, retract."""
 
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def listed(
             _check_known("playbook", playbook, names, "runs list")
         costs = {one.run: one for one in ledger.run_costs()}
         runs = ledger.runs(limit, playbook, hypothesis, status)
-        return tuple(_listed(ledger, run, costs[run.id]) for run in runs)
+        return tuple(_listed(ledger, runs, costs))
 
 
 def _check_known(what: str, name: str, known: Collection[str], listing: str) -> None:
@@ -85,29 +85,33 @@ def _check_known(what: str, name: str, known: Collection[str], listing: str) -> 
         raise CampaignError(Exit.USAGE, f"there is no {what} {name!r}", meant(name, known, listing))
 
 
-def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
-    valid = {one.id for one in ledger.observations(run.id) if one.invalid is None}
-    tally = sum((one for name, one in ledger.tallies(run.id).items() if name in valid), Tally())
-    return Listed(
-        run,
-        ledger.terms(run.id),
-        ledger.hypotheses_of(run.id),
-        tally.counts,
-        tally,
-        ledger.verdicts(run.id),
-        costs,
-        ledger.currency(),
-    )
+def _listed(
+    ledger: Ledger, runs: Sequence[records.Run], costs: Mapping[str, RunCosts]
+) -> Iterator[Listed]:
+    outlines, currency = ledger.outlines([run.id for run in runs]), ledger.currency()
+    for run in runs:
+        known = outlines[run.id]
+        yield Listed(
+            run,
+            known.terms,
+            tuple(known.hypotheses),
+            known.tally.counts,
+            known.tally,
+            tuple(known.verdicts),
+            costs[run.id],
+            currency,
+        )
 
 
 def shown(workspace: Workspace, fragment: str) -> Shown:
     """The run that `fragment` names. Errors: CampaignError (USAGE: none, or several)."""
     with Ledger.open(workspace.ledger) as ledger:
         run = ledger.run(fragment)
-        costs = next(one for one in ledger.run_costs() if one.run == run.id)
+        costs = {one.run: one for one in ledger.run_costs() if one.run == run.id}
+        (listed,) = _listed(ledger, [run], costs)
         comparisons = ledger.comparisons(run.id)
         return Shown(
-            listed=_listed(ledger, run, costs),
+            listed=listed,
             boots=ledger.boots(run.id),
             cycles=ledger.cycles(run.id),
             steps=ledger.steps(run.id),

@@ -214,7 +214,9 @@ class CampaignApp(App[int]):
             self.push_screen(RecoverDialog(bar.first().lines()))
 
     def _cannot_read(self, why: str) -> None:
-        self.problem = why
+        """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
+        there = self.workspace is not None and self.workspace.ledger.exists()
+        self.problem = why if there else ""
 
     def tell(self, why: str) -> None:
         """Shows one line about something that went wrong."""

@@ -63,6 +63,18 @@ def test_a_campaign_yaml_that_is_not_valid_is_said_and_the_ledger_is_shown_all_t
     drive(toy.root, script)
 
 
+def test_a_ledger_that_cannot_be_read_is_told_in_full(toy: Toy) -> None:
+    (toy.root / "campaign.db").write_bytes(b"not a ledger" * 100)
+
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "The ledger cannot be read.", "put back a copy of the ledger")
+        (toy.root / "campaign.db").unlink()
+        toy.run("init")
+        await shows(pilot, "nothing is suspected yet")
+
+    drive(toy.root, script)
+
+
 def test_campaign_alone_opens_it_on_a_terminal(toy: Toy) -> None:
     toy.run("init")
     pid, terminal = pty.fork()
