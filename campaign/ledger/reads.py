@@ -100,6 +100,19 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, Restar
         )
         return _as_seen(run)
 
+    def unsettled(self) -> tuple[records.Run, ...]:
+        """The runs under way, and those that are not all put back, the newest first."""
+        rows = self._records(
+            records.Run,
+            """
+            SELECT * FROM run
+            WHERE status = 'running' OR state = 'dirty'
+               OR (status = 'interrupted' AND ended_at IS NULL)
+            ORDER BY started_at DESC, rowid DESC
+            """,
+        )
+        return tuple(_as_seen(run) for run in rows)
+
     def owners(self) -> tuple[Owner, ...]:
         """The processes behind the runs that are stored as running, gone ones among them."""
         rows = self._rows(

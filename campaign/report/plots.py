@@ -126,7 +126,7 @@ def _marks(axes: "Axes", points: Sequence[Point], marks: Sequence[Mark]) -> None
         more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
         axes.axvline(at, color=FAINT, linewidth=1, linestyle=(0, (2, 3)))
         axes.text(
-            at, 0.98, _literal(f"{_shortened(texts[0], 24)}{more}"), rotation=90, fontsize=9,
+            at, 0.98, _literal(f"{_shortened(texts[0], 26)}{more}"), rotation=90, fontsize=9,
             ha="right", va="top", transform=axes.get_xaxis_transform(),
         )  # fmt: skip
 

@@ -43,10 +43,11 @@ _WORKSPACE_ONLY = frozenset({"switch_mode"})
 class CampaignApp(App[int]):
     """The terminal UI over the workspace that `folder` lies in; it returns the exit code.
 
-    `overview` is what the ledger said last, None before the first answer; `system` is campaign.yaml
-    while that is valid; `problem` is one line where one of them could not be read, and empty
-    otherwise. `outstanding` is what the hosts have yet to put back after a run,
-    `opened_run` the id of the run that history is to show, `command` that of what was done last.
+    `overview` is what the ledger said last, None before the first answer; `problem` is one
+    line where it could not be read, and empty otherwise. `system` is campaign.yaml while that is
+    valid, `invalid` says that it is not; `outstanding` is what the hosts have yet to put back after
+    a run, `opened_run` the id of the run that history is to show, `command` that of what was done
+    last.
     """
 
     TITLE = "campaign"
@@ -83,6 +84,7 @@ class CampaignApp(App[int]):
 
     overview: reactive[Status | None] = reactive(None)
     problem: reactive[str] = reactive("")
+    invalid: reactive[bool] = reactive(False)
     system: reactive[System | None] = reactive(None)
     outstanding: reactive[tuple[str, ...]] = reactive(())
     opened_run: reactive[str] = reactive("")
@@ -96,7 +98,7 @@ class CampaignApp(App[int]):
         self.command = ""
         self._follower: Follower | None = None
         self._status: Reading[Status] = Reading(self, self._show, self._cannot_read)
-        self._system: Reading[System] = Reading(self, self._know, self._cannot_read)
+        self._system: Reading[System] = Reading(self, self._know, self._not_valid)
         self._config_at = 0
         self._left: Reading[tuple[str, ...]] = Reading(self, self._list_left, self._cannot_list)
         self._offered: tuple[str, ...] = ()
@@ -149,7 +151,10 @@ class CampaignApp(App[int]):
             self._system.ask(workspace.load_system)
 
     def _know(self, system: System) -> None:
-        self.system = system
+        self.system, self.invalid = system, False
+
+    def _not_valid(self, _why: str) -> None:
+        self.system, self.invalid = None, True
 
     def _mode_screens(self) -> Iterable[ModeScreen]:
         bottoms = (stack[0] for stack in self._screen_stacks.values() if stack)
@@ -185,7 +190,9 @@ class CampaignApp(App[int]):
             self.push_screen(RecoverDialog(bar.first().lines()))
 
     def _cannot_read(self, why: str) -> None:
-        self.problem = why
+        """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
+        there = self.workspace is not None and self.workspace.ledger.exists()
+        self.problem = why if there else ""
 
     def tell(self, why: str) -> None:
         """Shows one line about something that went wrong."""

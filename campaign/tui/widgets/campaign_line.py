@@ -23,7 +23,7 @@ class CampaignLine(KeyText):
     """Follows what the app knows of the campaign; a click on a mode goes there."""
 
     def on_mount(self) -> None:
-        for name in ("overview", "problem", "system", "theme"):
+        for name in ("overview", "problem", "system", "invalid", "theme"):
             self.watch(self.app, name, self._draw)
         self.set_interval(1.0, self._tick)
 
@@ -63,6 +63,8 @@ class CampaignLine(KeyText):
             yield app.workspace.root.name if app.workspace else ""
         else:
             yield _name(status, system)
+            if app.invalid:
+                yield "campaign.yaml is not valid: campaign check"
             yield _state(status, system)
             yield _spend(status)
             yield app.workspace.ledger.name
