@@ -33,7 +33,7 @@ COMMANDS = {
     "recover": ("run", "Put back what an interrupted run left."),
     "status": ("status", "Show where the campaign stands."),
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
-    "runs": ("runs", "List, show and retract runs."),
+    "runs": ("runs", "List, show and retract runs; pause and stop those under way."),
     "report": ("report", "Tell the campaign as a page, a table or data."),
     "history": ("history", "Look back at several campaigns."),
     "export": ("archive", "Write the campaign to one archive."),

@@ -41,9 +41,15 @@ def exposure(db: Database) -> None:
 
 
 @MIGRATIONS()
+def requests(db: Database) -> None:
+    """What is asked of runs while they go on, and how many trials an observation plans."""
+    _execute(db, "006_requests.sql")
+
+
+@MIGRATIONS()
 def boots(db: Database) -> None:
     """Each boot with its trials and costs."""
-    _execute(db, "009_boots.sql")
+    _execute(db, "007_boots.sql")
 
 
 def bring_up_to_date(database: Database) -> None:
