@@ -92,19 +92,24 @@ def _figure(height: float) -> "Figure":
 
 
 def _series(axes: "Axes", points: Sequence[Point], series: str, number: int) -> None:
+    """One series' intervals and rates, filled where they count, at the places of `points`."""
     colour, shape = COLOURS[number], SHAPES[number]
-    label: str | None = _literal(series)
-    for at, point in enumerate(points):
-        if point.series == series:
-            interval = wilson(point.counts.fail, point.counts.n)
-            rate = point.counts.fail / point.counts.n
-            filled = colour if point.is_evidence else "none"
-            axes.plot([at, at], [interval.low, interval.high], color=colour, linewidth=1.6)
+    own = [(at, point) for at, point in enumerate(points) if point.series == series]
+    spans = [wilson(point.counts.fail, point.counts.n) for _, point in own]
+    axes.vlines(
+        [at for at, _ in own], [one.low for one in spans], [one.high for one in spans],
+        colors=colour, linewidth=1.6,
+    )  # fmt: skip
+    label = _literal(series)
+    for counts, filled in ((True, colour), (False, "none")):
+        told = [(at, point.counts) for at, point in own if point.is_evidence is counts]
+        if told:
             axes.plot(
-                [at], [rate], color=colour, marker=shape, markersize=8, linestyle="none",
+                [at for at, _ in told], [one.fail / one.n for _, one in told],
+                color=colour, marker=shape, markersize=8, linestyle="none",
                 markerfacecolor=filled, label=label, clip_on=False,
             )  # fmt: skip
-            label = None
+            label = "_"
 
 
 def _rate_axis(axes: "Axes", highest: float) -> None:
@@ -126,7 +131,7 @@ def _marks(axes: "Axes", points: Sequence[Point], marks: Sequence[Mark]) -> None
         more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
         axes.axvline(at, color=FAINT, linewidth=1, linestyle=(0, (2, 3)))
         axes.text(
-            at, 0.98, _literal(f"{_shortened(texts[0], 24)}{more}"), rotation=90, fontsize=9,
+            at, 0.98, _literal(f"{_shortened(texts[0], 26)}{more}"), rotation=90, fontsize=9,
             ha="right", va="top", transform=axes.get_xaxis_transform(),
         )  # fmt: skip
 
