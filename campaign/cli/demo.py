@@ -55,7 +55,11 @@ def _run(workspace: Workspace, folder: Path) -> int:
         click.echo(_report(workspace))
         click.echo(
             _next(
-                folder, "campaign status", "campaign runs list", "campaign runs show idxk-checksum"
+                folder,
+                "campaign status",
+                "campaign runs show idxk-checksum",
+                "campaign report",
+                "campaign tui",
             )
         )
     return outcome.exit
@@ -63,10 +67,10 @@ def _run(workspace: Workspace, folder: Path) -> int:
 
 def _report(workspace: Workspace) -> str:
     from campaign.operations.report import report
-    from campaign.report.markdown import page
+    from campaign.report.markdown import in_short
     from campaign.report.scope import Scope
 
-    return page(report(workspace, Scope()))
+    return in_short(report(workspace, Scope()))
 
 
 def _next(folder: Path, *commands: str) -> str:

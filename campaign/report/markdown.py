@@ -15,23 +15,24 @@ from campaign.report.runs import RunPart
 
 DEFAULT_WIDTH = 100
 
+_Section = Callable[[Report, int], Iterator[str]]
+
 
 def page(report: Report, width: int = DEFAULT_WIDTH) -> str:
     """A report as Markdown, with a line break at its end.
 
     Text is wrapped to `width` columns; tables and diffs are never cut, and may be wider.
     """
-    sections: tuple[Callable[[Report, int], Iterator[str]], ...] = (
-        _summary,
-        hypothesis_blocks,
-        timeline_blocks,
-        cost_blocks,
-        _runs,
-        _assumptions,
-        _taken_back,
-        _next,
-        _again,
-    )
+    details = (_runs, _assumptions, _taken_back, _next, _again)
+    return _told((*_IN_SHORT, *details), report, width)
+
+
+def in_short(report: Report, width: int = DEFAULT_WIDTH) -> str:
+    """The part of `page` that says where the campaign stands and what it cost, run by run."""
+    return _told(_IN_SHORT, report, width)
+
+
+def _told(sections: Iterable[_Section], report: Report, width: int) -> str:
     blocks = (block for section in sections for block in section(report, width))
     return "\n\n".join(blocks) + "\n"
 
@@ -47,6 +48,9 @@ def _summary(report: Report, width: int) -> Iterator[str]:
     if summary.attention:
         yield "**To look after:**"
         yield bullets(map(prose, summary.attention), width)
+
+
+_IN_SHORT: tuple[_Section, ...] = (_summary, hypothesis_blocks, timeline_blocks, cost_blocks)
 
 
 def _runs(report: Report, width: int) -> Iterator[str]:
