@@ -42,6 +42,11 @@ class Workspace:
         return self.root / ".campaign" / "artifacts"
 
     @property
+    def started(self) -> Path:
+        """What the runs that the terminal UI started have printed."""
+        return self.root / ".campaign" / "started"
+
+    @property
     def kept(self) -> Path:
         """The originals of files that an operator chose to leave changed, by their paths."""
         return self.root / ".campaign" / "kept"

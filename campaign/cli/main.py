@@ -32,7 +32,7 @@ COMMANDS = {
     "recover": ("run", "Put back what an interrupted run left."),
     "status": ("status", "Show where the campaign stands."),
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
-    "runs": ("runs", "List, show and retract runs."),
+    "runs": ("runs", "List, show and retract runs; pause and stop those under way."),
     "report": ("status", "Print the campaign's report."),
     "services": ("services", "Start, stop and list the services."),
     "schema": ("files", "Print the JSON Schema of the files."),

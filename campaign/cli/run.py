@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli import options, plans
+from campaign.cli.parent import follow_parent
 from campaign.cli.progress import Progress
 from campaign.cli.text import shown, tell
 from campaign.engine.stop import Stop, handled
@@ -83,6 +84,7 @@ def run(
 
     The plan is shown first. Ctrl-C stops and puts back.
     """
+    follow_parent()
     workspace = options.workspace(context)
     request = Request(playbooks, options.parsed(variables), accepted)
     if dry_run:

@@ -4,12 +4,14 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
 from campaign.cli import options
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
+from campaign.operations import control
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
 
@@ -18,7 +20,7 @@ STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
 
 @click.group()
 def runs() -> None:
-    """List, show and retract runs."""
+    """List, show and retract runs; pause and stop those under way."""
 
 
 @runs.command("list")
@@ -183,10 +185,17 @@ def _evidence(found: Shown) -> Iterator[str]:
 @runs.command(short_help="Print what a run kept.")
 @click.argument("run")
 @click.argument("name", required=False)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Save it as this new file instead."
+)
 @click.pass_context
-def log(context: click.Context, run: str, name: str | None) -> None:
-    """Print what a RUN kept under NAME (default: its reproducer's output)."""
-    path = operations.log(options.workspace(context), run, name)
+def log(context: click.Context, run: str, name: str | None, output: Path | None) -> None:
+    """Print what a RUN kept under NAME (default: its reproducer's output, also under way)."""
+    workspace = options.workspace(context)
+    if output is not None:
+        operations.save(workspace, run, name, output)
+        return
+    path = operations.log(workspace, run, name)
     with path.open("rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer)
 
@@ -209,3 +218,33 @@ def retract(context: click.Context, run: str, reason: str) -> None:
         click.echo(shown(f"{again.run}{about}: {how}{' numbers' if same else ''}"))
     for one in done.moved:
         click.echo(shown(f"{one.hypothesis}: {one.before} -> {one.after}; {one.reason}"))
+
+
+@runs.command(short_help="Have a run stay as it is after its restart cycle.")
+@click.argument("run")
+@click.pass_context
+def pause(context: click.Context, run: str) -> None:
+    """Have a RUN stay as it is once the boot under way has been measured, before the next restart.
+
+    The services stay up with its changes; that time is charged to the run. Ctrl-C or abort put
+    everything back meanwhile.
+    """
+    one = control.pause(options.workspace(context), run)
+    click.echo(f"{one.id} pauses after this restart cycle; campaign runs resume {one.id} goes on")
+
+
+@runs.command(short_help="Have a paused run go on.")
+@click.argument("run")
+@click.pass_context
+def resume(context: click.Context, run: str) -> None:
+    """Have a paused RUN go on, or take back that it was asked to pause."""
+    click.echo(f"{control.resume(options.workspace(context), run).id} goes on")
+
+
+@runs.command(short_help="Have a run stop and put everything back.")
+@click.argument("run")
+@click.pass_context
+def abort(context: click.Context, run: str) -> None:
+    """Have a RUN stop and put everything back, as Ctrl-C in its terminal does."""
+    one = control.abort(options.workspace(context), run)
+    click.echo(f"{one.id} was asked to stop; it puts everything back")

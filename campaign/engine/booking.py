@@ -44,11 +44,8 @@ class Books:
         self.recorder.add(record)
         return record.id
 
-    def way_back(
-        self, batch: str, run: str, position: int, restored: Restored, started: float, ended: float
-    ) -> None:
-        """Charges the way back to the base to `run`, the last one before it."""
-        occupied = ended - started
+    def way_back(self, batch: str, position: int, started: float) -> str:
+        """Notes that the way back to the base begins; returns the id of that boot."""
         boot = records.Boot(
             id=self.recorder.new_id(),
             batch=batch,
@@ -57,15 +54,26 @@ class Books:
             arm="",
             toggles="",
             started_at=started,
-            ended_at=ended,
-            occupied_s=occupied,
-            money=self.cost.money(0.0, occupied),
         )
+        self.recorder.add(boot)
+        return boot.id
+
+    def charge_way_back(
+        self, boot: str, run: str, restored: Restored, started: float, ended: float
+    ) -> None:
+        """Charges the way back `boot` to `run`, the last one before it."""
+        occupied = ended - started
         with self.recorder.transaction():
-            self.recorder.add(boot)
+            self.recorder.update(
+                records.Boot,
+                boot,
+                ended_at=ended,
+                occupied_s=occupied,
+                money=self.cost.money(0.0, occupied),
+            )
             for lived in restored.cycles:
                 outcome = "failed" if lived.healthy_at is None else "healthy"
-                self.cycle(boot.id, run, lived, outcome)
+                self.cycle(boot, run, lived, outcome)
 
     def close_run(self, run: str, status: str, state: str, at: float, error: str = "") -> None:
         """Ends a run; where it is clean, its file edits have been put back."""

@@ -46,6 +46,11 @@ class BootWalk:
         self._beside: Mapping[str, Mapping[str, str]] = {}
         self._versions: Mapping[str, str] = {}
 
+    @property
+    def taken(self) -> tuple[records.Step, ...]:
+        """The steps that were begun in it so far, in order."""
+        return self._steps.taken(self.id)
+
     def enter(self, previous: Boot | None) -> None:
         """The transition: undo `previous` (None: the base), make this boot, restart, prove.
 
@@ -225,7 +230,7 @@ class BootWalk:
             "restart",
             "restarts on the way back",
         ) as doing:
-            doing.detail = _said(self._live(services))
+            doing.detail = self._live(services).told()
         if not self.boot.changed:
             hosts = self._session.hosts
             all_at_once(hosts[name].settle for name in hosts.names())
@@ -326,11 +331,3 @@ def _applied(changes: Collection[transition.HostChange]) -> str:
     back = sum(len(one.restore) for one in changes)
     said = [f"{written} file{'s' if written != 1 else ''} changed"] if written else []
     return ", ".join([*said, f"{back} put back"] if back else said) or "no file changed"
-
-
-def _said(lived: Lived) -> str:
-    text = (
-        f"down {lived.downtime_s:.1f} s: drain {lived.drain_s:.1f}, down {lived.down_s:.1f}, "
-        f"warm-up {lived.warmup_s:.1f}"
-    )
-    return f"{text}; killed: {', '.join(lived.killed)}" if lived.killed else text

@@ -84,6 +84,14 @@ class Lived:
     def warmup_s(self) -> float:
         return _span(self.started_at, self.healthy_at)
 
+    def told(self) -> str:
+        """Its parts in one line."""
+        text = (
+            f"down {self.downtime_s:.1f} s: drain {self.drain_s:.1f}, down {self.down_s:.1f}, "
+            f"warm-up {self.warmup_s:.1f}"
+        )
+        return f"{text}; killed: {', '.join(self.killed)}" if self.killed else text
+
 
 def _span(start: float | None, end: float | None) -> float:
     return max(end - start, 0.0) if start is not None and end is not None else 0.0

@@ -5,6 +5,7 @@ The host's journal is the truth: what it does not list was not changed, whatever
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -14,7 +15,7 @@ from campaign.engine.session import Hosts
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
-from playbooks.hosts.files import Journal
+from playbooks.hosts.files import Journal, PutBack
 from playbooks.hosts.host import Host
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import with_groups
@@ -42,6 +43,33 @@ class Restored:
 
 
 @dataclass
+class Undoing:
+    """A piece of the way back; whoever does it says what came of it, and what failed."""
+
+    result: PutBack | None = None
+    lived: Lived | None = None
+    failed: str = ""
+
+
+class Watch:
+    """Is told what the way back does; `say` is called with what is under way.
+
+    All of it comes from the threads that do it, and may not raise.
+    """
+
+    def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
+        self.say = say
+
+    def restoring(self, _host: str) -> AbstractContextManager[Undoing]:
+        """Around putting back what was changed on a host."""
+        return nullcontext(Undoing())
+
+    def restarting(self, _services: Sequence[str]) -> AbstractContextManager[Undoing]:
+        """Around a restart cycle."""
+        return nullcontext(Undoing())
+
+
+@dataclass
 class _Way:
     """What was done on one host so far, by however many agents, and what its journal names."""
 
@@ -53,19 +81,18 @@ class _Way:
     groups: Groups = ()
 
 
-def put_back(
-    hosts: Hosts, tell: Callable[[str], None] = lambda _: None, absent: Collection[str] = ()
-) -> Restored:
+def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] = ()) -> Restored:
     """Puts every host back and restarts what ran a change. Never raises for a host's failure:
 
     what could not be done is in `remaining`, as instructions. A second call finds nothing to do.
-    `tell` is told what is under way. Hosts that are known to be `absent` are left out.
+    `watch` is told what is under way. Hosts that are known to be `absent` are left out.
     """
+    watch = watch or Watch()
     ways = [_Way(name) for name in hosts.names() if name not in absent]
-    all_at_once(partial(_restore_files, way, hosts, tell) for way in ways)
+    all_at_once(partial(_restore_files, way, hosts, watch) for way in ways)
     silent = bool(absent) or any(not way.answered for way in ways)
     parts = _linked([way for way in ways if way.answered])
-    seen_to = {part[0].name: partial(_see_to, part, hosts, silent, tell) for part in parts}
+    seen_to = {part[0].name: partial(_see_to, part, hosts, silent, watch) for part in parts}
     found = by_name(seen_to).values()
     return Restored(
         tuple(path for way in ways for path in way.paths),
@@ -74,15 +101,13 @@ def put_back(
     )
 
 
-def _see_to(
-    linked: Sequence[_Way], hosts: Hosts, silent: bool, tell: Callable[[str], None]
-) -> list[Lived]:
+def _see_to(linked: Sequence[_Way], hosts: Hosts, silent: bool, watch: Watch) -> list[Lived]:
     """Restarts what has to be, and lets go of the journals; returns the cycles lived.
 
     `silent`: there are hosts that do not answer.
     """
     cycles: list[Lived] = []
-    _restart_due(linked, hosts, cycles, tell)
+    _restart_due(linked, hosts, cycles, watch)
     if not any(way.remaining for way in linked) and (_is_whole(linked) or not silent):
         _settle(linked, hosts)
     return cycles
@@ -95,12 +120,12 @@ def _as_one(cycles: Sequence[Lived]) -> tuple[Lived, ...]:
     return (*others, *([cycle.joined(good)] if good else []))
 
 
-def _restore_files(way: _Way, hosts: Hosts, tell: Callable[[str], None]) -> None:
+def _restore_files(way: _Way, hosts: Hosts, watch: Watch) -> None:
     """Restores the files of one host, dialling again where its agent was lost."""
     name = way.name
     for attempt in range(DIALS):
         try:
-            _restore(way, hosts[name] if attempt == 0 else _again(name, hosts, tell), tell)
+            _restore(way, hosts[name] if attempt == 0 else _again(name, hosts, watch), watch)
             break
         except HostLost as error:
             way.remaining = [_unanswered(name, error)]
@@ -110,9 +135,10 @@ def _restore_files(way: _Way, hosts: Hosts, tell: Callable[[str], None]) -> None
             break
 
 
-def _restore(way: _Way, host: Host, tell: Callable[[str], None]) -> None:
-    tell(f"restoring the files of host {way.name}")
-    result = host.put_back()
+def _restore(way: _Way, host: Host, watch: Watch) -> None:
+    watch.say(f"restoring the files of host {way.name}")
+    with watch.restoring(way.name) as undoing:
+        result = undoing.result = host.put_back()
     way.paths += result.restored
     services, way.groups = from_specs(host.journal().specs)
     way.services = tuple(replace(one, host=way.name) for one in services)
@@ -139,18 +165,16 @@ def _is_whole(linked: Sequence[_Way]) -> bool:
     return all(name in known for group in groups for name in group)
 
 
-def _restart_due(
-    linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], tell: Callable[[str], None]
-) -> None:
+def _restart_due(linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], watch: Watch) -> None:
     """Restarts what has to be, dialling again where an agent was lost."""
     names = ", ".join(way.name for way in linked)
     failed = ""
     for attempt in range(DIALS):
         try:
             if attempt:
-                _revive(linked, hosts, tell)
+                _revive(linked, hosts, watch)
             due = _to_restart(linked, hosts)
-            failed = _restart(names, due, hosts, _groups(linked), cycles, tell)
+            failed = _restart(names, due, hosts, _groups(linked), cycles, watch)
             break
         except HostLost as error:
             failed = _unanswered(names, error)
@@ -161,13 +185,13 @@ def _restart_due(
     linked[0].remaining += [failed] if failed else []
 
 
-def _revive(linked: Sequence[_Way], hosts: Hosts, tell: Callable[[str], None]) -> None:
+def _revive(linked: Sequence[_Way], hosts: Hosts, watch: Watch) -> None:
     """Has all of these hosts answer again. Errors: CampaignError."""
     for way in linked:
         try:
             hosts[way.name].clock()
         except HostLost:
-            _again(way.name, hosts, tell)
+            _again(way.name, hosts, watch)
 
 
 def _settle(linked: Sequence[_Way], hosts: Hosts) -> None:
@@ -178,7 +202,7 @@ def _settle(linked: Sequence[_Way], hosts: Hosts) -> None:
             way.remaining.append(_unanswered(way.name, error))
 
 
-def _again(name: str, hosts: Hosts, tell: Callable[[str], None]) -> Host:
+def _again(name: str, hosts: Hosts, watch: Watch) -> Host:
     """A fresh agent in place of one that was lost. Errors: CampaignError."""
     deadline = time.monotonic() + REDIAL_S
     while True:
@@ -187,7 +211,7 @@ def _again(name: str, hosts: Hosts, tell: Callable[[str], None]) -> Host:
         except CampaignError as error:
             if not _may_come_back(error) or time.monotonic() > deadline:
                 raise
-        tell(f"host {name} does not answer: waiting for it, at most {REDIAL_S:.0f} s")
+        watch.say(f"host {name} does not answer: waiting for it, at most {REDIAL_S:.0f} s")
         time.sleep(_REDIAL_EVERY_S)
 
 
@@ -207,22 +231,25 @@ def _restart(
     hosts: Hosts,
     groups: Groups,
     cycles: list[Lived],
-    tell: Callable[[str], None],
+    watch: Watch,
 ) -> str:
     """What is left to do. Errors: HostLost, HostError."""
     if not services:
         return ""
-    tell(f"restarting {_names(services)}: {_limit(services)}")
-    lived = cycle.begin(services, hosts, groups)
-    cycles.append(lived)
-    try:
-        cycle.live(lived, hosts, None)
-    except CycleFailed as error:
-        return (
-            f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
-            f"{error}. See to that, then campaign recover"
-        )
-    return ""
+    watch.say(f"restarting {_names(services)}: {_limit(services)}")
+    with watch.restarting([one.name for one in services]) as undoing:
+        lived = undoing.lived = cycle.begin(services, hosts, groups)
+        cycles.append(lived)
+        try:
+            cycle.live(lived, hosts, None)
+        except CycleFailed as error:
+            undoing.failed = str(error)
+    if not undoing.failed:
+        return ""
+    return (
+        f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
+        f"{undoing.failed}. See to that, then campaign recover"
+    )
 
 
 def _names(services: Sequence[Service]) -> str:

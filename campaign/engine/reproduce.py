@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from campaign.engine.conditions import conditions
 from campaign.engine.events import Note, TrialsSeen
 from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.session import Session
-from campaign.engine.stopping import RuleEnd, Watch
+from campaign.engine.stopping import Watch
 from campaign.ledger import records
 from hypotheses.observation import Counts, Result, Trial, count
 from hypotheses.tally import Tally
@@ -77,7 +77,7 @@ class _Reproduction:
         self._artifact = ArtifactFile(session, place.run, step_id, "output.log")
 
     def run(self) -> str:
-        self._session.recorder.add(self._record(self._session.clock()))
+        self._session.recorder.add_all([self._record(self._session.clock()), *self._plan()])
         self._seen.observations.append(self._id)
         try:
             self._invalid = self._with_deaths(self._followed())
@@ -215,7 +215,10 @@ class _Reproduction:
             start = len(self._seen.trials) - self._stored
             self._seen.sequences.append(tuple(self._seen.trials[start:]))
         end = self._watch.end
-        self._session.recorder.add(self._terms(end))
+        if end is not None:
+            self._session.recorder.update(
+                records.ObservationTerms, self._id, stopped=end.stopped, stands=int(end.stands)
+            )
         self._session.recorder.update(
             records.Observation,
             self._id,
@@ -226,11 +229,14 @@ class _Reproduction:
             tail=self._artifact.tail,
         )
 
-    def _terms(self, end: RuleEnd | None) -> records.ObservationTerms:
-        unit = self._reproducer.exposure
-        if end is None:
-            return records.ObservationTerms(self._id, unit=unit)
-        return records.ObservationTerms(self._id, str(end.rule), end.stopped, int(end.stands), unit)
+    def _plan(self) -> Iterator[records.ObservationTerms | records.ObservationPlan]:
+        """What is fixed before the first trial."""
+        rule, planned = self._watch.rule, self._planned()
+        yield records.ObservationTerms(
+            self._id, str(rule) if rule else "", unit=self._reproducer.exposure
+        )
+        if planned is not None:
+            yield records.ObservationPlan(self._id, planned)
 
     def _said(self) -> str:
         end = self._watch.end

@@ -9,14 +9,16 @@ from campaign.engine.begin import run_row
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
 from campaign.engine.budget import price_of_boot
-from campaign.engine.events import BootStarted, Note
+from campaign.engine.events import BootStarted
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import StepFailed
-from campaign.engine.putback import Restored, put_back
+from campaign.engine.pause import hold
+from campaign.engine.putback import Restored, Watch, put_back
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned, Stopped
 from campaign.engine.together import Beside
+from campaign.engine.wayback import RecordedWay
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
@@ -86,6 +88,7 @@ class _Walk:
         self._session = session
         self._books = Books(session.recorder, session.system.cost)
         self._runs: dict[int, _Running] = {}
+        self._walks: list[BootWalk] = []
         self._error = ""
 
     def run(self) -> Outcome:
@@ -121,6 +124,7 @@ class _Walk:
                 BootStarted(boot.position + 1, len(self._plan.boots), boot.title, running.id)
             )
             walk = BootWalk(self._session, boot, running.id, running.steps)
+            self._walks.append(walk)
             with _closing(walk):
                 walk.enter(previous)
                 self._close_before(boot.run)
@@ -130,6 +134,7 @@ class _Walk:
                 running.verdict = judge(
                     self._session, running.id, running.playbook, running.evidence
                 )
+            hold(self._session, running.id, walk)
 
     def _check_budget(self, boot: Boot) -> None:
         """Errors: _Overspent where the boot and the way back from it cannot be paid for.
@@ -194,20 +199,31 @@ class _Walk:
         with suppress(Exception):  # whoever watches must not keep us from putting back
             self._session.emit(BootStarted(total, total, "put back", None))
         started = self._session.clock()
-        restored = self._put_back()
-        self._tell(restored)
+        back = self._begin_way_back(started)
+        restored = self._put_back(back)
         try:
-            self._book(restored, started)
+            self._book(back, restored, started)
         except CampaignError as error:
             if str(error) not in self._error:
                 self._error = f"{self._error}; {error}" if self._error else str(error)
         return restored
 
-    def _put_back(self) -> Restored:
+    def _begin_way_back(self, started: float) -> str | None:
+        """The id of its boot; None where there is no run yet, or the ledger cannot take it."""
+        with suppress(CampaignError):
+            if self._runs:
+                return self._books.way_back(self._session.batch, len(self._plan.boots) - 1, started)
+        return None
+
+    def _put_back(self, back: str | None) -> Restored:
         stop = self._session.stop
+        outstanding = next((walk for walk in reversed(self._walks) if walk.taken), None)
         try:
             with stop.putting_back():
-                return put_back(self._session.hosts, stop.say)
+                if back is None or outstanding is None:
+                    return put_back(self._session.hosts, Watch(stop.say))
+                steps = list(self._runs.values())[-1].steps
+                return RecordedWay(self._session, steps, back, outstanding).put_back()
         except Abandoned:
             return Restored(
                 remaining=(
@@ -216,27 +232,13 @@ class _Walk:
                 )
             )
 
-    def _tell(self, restored: Restored) -> None:
-        count = len(restored.paths)
-        if count:
-            self._session.emit(Note(f"restored {count} file{'s' if count != 1 else ''}"))
-        for lived in restored.cycles:
-            if lived.healthy_at is not None:
-                names = ", ".join(lived.services)
-                self._session.emit(Note(f"restarted {names}: {lived.downtime_s:.1f} s down"))
-
-    def _book(self, restored: Restored, started: float) -> None:
+    def _book(self, back: str | None, restored: Restored, started: float) -> None:
         if not self._runs:
             return
         last = list(self._runs.values())[-1]
-        self._books.way_back(
-            self._session.batch,
-            last.id,
-            len(self._plan.boots) - 1,
-            restored,
-            started,
-            self._session.clock(),
-        )
+        if back is None:
+            back = self._books.way_back(self._session.batch, len(self._plan.boots) - 1, started)
+        self._books.charge_way_back(back, last.id, restored, started, self._session.clock())
         state = "dirty" if restored.dirty else "clean"
         for running in self._runs.values():
             if running.ended:

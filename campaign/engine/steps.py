@@ -25,46 +25,56 @@ class Steps:
     def __init__(self, session: Session, run: str) -> None:
         self._session = session
         self._run = run
-        self._last = 0
+        self._taken: list[records.Step] = []
         self.failed: StepEnded | None = None
 
     @contextmanager
     def doing(self, boot_id: str, name: str, kind: str, undo: str = "") -> Iterator[Doing]:
         """Records a step around its performance, whichever way that ends."""
-        self._last += 1
-        started = self._session.clock()
-        step = records.Step(
-            self._session.recorder.new_id(),
-            self._run,
-            boot_id,
-            self._last,
-            name,
-            kind,
-            started,
-            undo=undo,
-        )
-        self._session.recorder.add(step)
-        self._session.emit(StepStarted(self._last, name, kind))
+        step = self.begin(boot_id, name, kind, undo)
         doing = Doing(step.id)
         try:
             yield doing
         except Stopped:
-            self._end(step, "aborted", "asked to stop")
+            self.end(step, "aborted", "asked to stop")
             raise
         except Exception as error:
-            self._end(step, "failed", str(error))
+            self.end(step, "failed", str(error))
             raise
-        self._end(step, "completed", doing.detail)
+        self.end(step, "completed", doing.detail)
 
-    def _end(self, step: records.Step, status: str, detail: str) -> None:
+    def begin(self, boot_id: str, name: str, kind: str, undo: str = "") -> records.Step:
+        """Records that a step begins."""
+        step = records.Step(
+            self._session.recorder.new_id(),
+            self._run,
+            boot_id,
+            len(self._taken) + 1,
+            name,
+            kind,
+            self._session.clock(),
+            undo=undo,
+        )
+        self._taken.append(step)
+        self._session.recorder.add(step)
+        self._session.emit(StepStarted(step.position, name, kind))
+        return step
+
+    def end(self, step: records.Step, status: str, detail: str) -> None:
+        """Records how a step ended: completed, failed or aborted."""
         ended = self._session.clock()
         self._session.recorder.update(
             records.Step, step.id, ended_at=ended, status=status, detail=detail
         )
         shown = self._session.redactor.text(detail)
         told = StepEnded(step.position, step.name, status, ended - step.started_at, shown)
-        self.failed = told if status == "failed" else self.failed
+        if status == "failed" and self.failed is None:
+            self.failed = told
         self._session.emit(told)
+
+    def taken(self, boot_id: str) -> tuple[records.Step, ...]:
+        """The steps of a boot so far, in order."""
+        return tuple(step for step in self._taken if step.boot == boot_id)
 
 
 def kind_of(action: Action) -> str:

@@ -50,7 +50,7 @@ class Watch:
     """Follows a rule; its `is_set` turns true when the rule, or who asked, ends the reproducer."""
 
     def __init__(self, rule: Rule | None, asked: threading.Event) -> None:
-        self._rule = rule
+        self.rule = rule
         self._asked = asked
         self._outcomes: list[bool] = []
         self._reached: str | None = None
@@ -65,10 +65,10 @@ class Watch:
             if self._reached is not None:
                 break
             counting.append(trial)
-            if self._rule is not None and trial.result is not Result.CENSORED:
+            if self.rule is not None and trial.result is not Result.CENSORED:
                 self._outcomes.append(trial.result is Result.FAIL)
-                if len(self._outcomes) < self._rule.at_most:
-                    self._reached = self._rule.stop(self._outcomes)
+                if len(self._outcomes) < self.rule.at_most:
+                    self._reached = self.rule.stop(self._outcomes)
         return counting
 
     def is_set(self) -> bool:
@@ -82,6 +82,6 @@ class Watch:
     @property
     def end(self) -> RuleEnd | None:
         """How the rule ended it; None where there is none."""
-        if self._rule is None:
+        if self.rule is None:
             return None
-        return RuleEnd(self._rule, self._reached, len(self._outcomes))
+        return RuleEnd(self.rule, self._reached, len(self._outcomes))

@@ -58,8 +58,8 @@ class RunCosts:
 class Pace:
     """What this ledger's boots took, in seconds: means over those that restarted something.
 
-    `restart_s` is all of a boot but its trials, `trial_s` a trial, `back_s` the way back;
-    `down_s` and `back_down_s` are the downtime in a boot and on the way back.
+    `restart_s` is all of a boot but its trials and pauses, `trial_s` a trial, `back_s` the way
+    back; `down_s` and `back_down_s` are the downtime in a boot and on the way back.
     """
 
     restart_s: float
@@ -143,7 +143,10 @@ class CostReads(Reader):
                 SELECT avg(occupied_s) AS back_s, avg(downtime_s) AS back_down_s
                 FROM boot JOIN lived ON lived.boot = boot.id WHERE boot.run IS NULL
             ), measured AS (
-                SELECT boot.occupied_s, lived.downtime_s,
+                SELECT boot.occupied_s - (
+                           SELECT total(coalesce(ended_at, boot.ended_at) - began_at)
+                           FROM request WHERE request.boot = boot.id) AS occupied_s,
+                       lived.downtime_s,
                        (SELECT total(ended_at - started_at) FROM observation
                         WHERE observation.boot = boot.id) AS driven_s,
                        (SELECT total(n + censored) FROM trial_rates

@@ -40,6 +40,12 @@ def exposure(db: Database) -> None:
     _execute(db, "005_exposure.sql")
 
 
+@MIGRATIONS()
+def requests(db: Database) -> None:
+    """What is asked of runs while they go on, and how many trials an observation plans."""
+    _execute(db, "007_requests.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     database.execute("BEGIN IMMEDIATE")

@@ -10,6 +10,7 @@ from campaign.ledger import records
 from campaign.ledger.arms import ArmReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
+from campaign.ledger.live import LiveReads
 from campaign.ledger.owner import Owner, is_alive
 from campaign.ledger.restarts import RestartReads
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST = 5
 
 
-class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads):
+class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
@@ -99,6 +100,21 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads):
             "SELECT DISTINCT owner_pid, owner_start, owner_boot FROM run WHERE status = 'running'"
         )
         return tuple(Owner(*row) for row in rows)
+
+    def running(self) -> tuple[records.Run, ...]:
+        """The runs under way, the newest first."""
+        rows = self._records(
+            records.Run,
+            "SELECT * FROM run WHERE status = 'running' ORDER BY started_at DESC, rowid DESC",
+        )
+        return tuple(run for run in rows if _as_seen(run).status == "running")
+
+    def batch_runs(self, batch: str) -> tuple[records.Run, ...]:
+        """The runs of a batch that have begun, in order."""
+        rows = self._records(
+            records.Run, "SELECT * FROM run WHERE batch = ? ORDER BY started_at, rowid", batch
+        )
+        return tuple(map(_as_seen, rows))
 
     def terms(self, run: str) -> records.RunTerms:
         """What was fixed about a run before it began."""

@@ -108,12 +108,13 @@ class Recorder:
             for kind, group in groupby(rows, type):
                 self._insert(TABLES[kind], (_fields(row) for row in group))
 
-    def update(self, record_type: type[Record], id: str, **fields: Value) -> None:
-        """Changes fields of the row `id` of a table whose key is `id`."""
+    def update(self, record_type: type[Record], key: str, **fields: Value) -> None:
+        """Changes fields of the row of a table whose own column is its key (most often `id`)."""
         table = TABLES[record_type]
         with self.transaction():
-            if not self._change(table, "id", id, fields):
-                raise CampaignError(Exit.FAULT, f"{self.path}: no {table.name} has the id {id}")
+            if not self._change(table, table.key, key, fields):
+                what = f"{self.path}: no {table.name} has the {table.key} {key}"
+                raise CampaignError(Exit.FAULT, what)
 
     def set_campaign(self, name: str, symptom: str, currency: str) -> records.CampaignRecord:
         """Says which campaign this ledger belongs to; when it began and its hash key stay."""

@@ -162,6 +162,23 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Request:
+    """What somebody asks of the runs of a `batch` while they go on: `kind` is pause or abort.
+
+    A pause begins when the boot under way (`boot`) has been measured, and ends when it is called
+    off; one that is called off before has no `began_at`.
+    """
+
+    id: str
+    batch: str
+    kind: str
+    asked_at: float
+    boot: str | None = None
+    began_at: float | None = None
+    ended_at: float | None = None
+
+
+@dataclass(frozen=True)
 class Edit:
     """A file edit of a boot: the hashes before and after, and the change as a readable diff."""
 
@@ -228,6 +245,14 @@ class ObservationTerms:
     stopped: str = ""
     stands: int = 1
     unit: str | None = None
+
+
+@dataclass(frozen=True)
+class ObservationPlan:
+    """How many trials an observation is to drive; it has no row where nobody can say."""
+
+    observation: str
+    trials: int
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ Record = (
     | records.Removal
     | records.Cycle
     | records.Step
+    | records.Request
     | records.Edit
     | records.ServiceState
     | records.Observation
     | records.ObservationTerms
+    | records.ObservationPlan
     | records.Trial
     | records.TrialExposure
     | records.Comparison
@@ -28,7 +30,7 @@ Record = (
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its name, and the columns that are stored as they are, whatever the secrets.
+    """A table: its name, the columns that are stored as they are, whatever the secrets; its key.
 
     `verbatim` columns hold ids, references and words of a fixed set: they are never a user's
     text, and a replaced part would break what refers to them.
@@ -36,10 +38,11 @@ class Table:
 
     name: str
     verbatim: frozenset[str]
+    key: str = "id"
 
 
-def _table(name: str, verbatim: str) -> Table:
-    return Table(name, frozenset(verbatim.split()))
+def _table(name: str, verbatim: str, key: str = "id") -> Table:
+    return Table(name, frozenset(verbatim.split()), key)
 
 
 CAMPAIGN = _table("campaign", "name hash_key")
@@ -54,10 +57,14 @@ TABLES: Mapping[type[Record], Table] = {
     records.Removal: _table("removal", "boot hypothesis"),
     records.Cycle: _table("cycle", "id boot run outcome"),
     records.Step: _table("step", "id run boot kind status"),
+    records.Request: _table("request", "id batch kind boot"),
     records.Edit: _table("edit", "id boot run before_sha256 after_sha256"),
     records.ServiceState: _table("service_state", "id boot moment effect"),
     records.Observation: _table("observation", "id run boot cycle step"),
-    records.ObservationTerms: _table("observation_terms", "observation stands unit"),
+    records.ObservationTerms: _table(
+        "observation_terms", "observation stands unit", key="observation"
+    ),
+    records.ObservationPlan: _table("observation_plan", "observation", key="observation"),
     records.Trial: _table("trial", "observation result"),
     records.TrialExposure: _table("trial_exposure", "observation position"),
     records.Comparison: _table("comparison", "id run boot step detector"),

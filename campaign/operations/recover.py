@@ -187,7 +187,9 @@ def _close(books: Books, done: Recovered, named: Collection[str], started: float
     now, restored = time.time(), done.restored
     if left and (restored.paths or restored.cycles):
         newest = left[0]
-        books.way_back(newest.batch, newest.id, boots[newest.id], restored, started, now)
+        with books.recorder.transaction():
+            boot = books.way_back(newest.batch, boots[newest.id], started)
+            books.charge_way_back(boot, newest.id, restored, started, now)
     unreached = (*_informed(done.unreached, edits), *_unnamed(edits, named, restored.paths))
     state = "dirty" if restored.dirty or unreached else "clean"
     for run in left:

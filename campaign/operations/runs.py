@@ -1,6 +1,7 @@
 """runs list, show, log, retract."""
 
-from collections.abc import Collection
+import shutil
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from campaign.operations.meant import meant
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts
 from hypotheses.tally import Tally
+
+OUTPUT = "output.log"
+"""The name under which a reproducer's output is kept."""
 
 
 @dataclass(frozen=True)
@@ -119,19 +123,43 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
 
 
 def log(workspace: Workspace, fragment: str, name: str | None) -> Path:
-    """The file of a run's artifact: `name`, or the reproducer's output. Errors: CampaignError."""
+    """The file that a run kept, or is writing, as `name`; its reproducer's output by default.
+
+    `name` may be that of the file itself. Errors: CampaignError.
+    """
     with Ledger.open(workspace.ledger) as ledger:
         run = ledger.run(fragment)
-        artifacts = ledger.artifacts(run.id)
-    wanted = name or "output.log"
-    found = next((one for one in reversed(artifacts) if one.name == wanted), None)
-    names = ", ".join(dict.fromkeys(one.name for one in artifacts)) or "nothing"
+        files = tuple(_files(workspace, ledger, run.id))
+    wanted = name or OUTPUT
+    found = next((path for what, path in reversed(files) if wanted in (what, path.name)), None)
     if found is None:
+        names = ", ".join(dict.fromkeys(what for what, _ in files)) or "nothing"
         raise CampaignError(Exit.USAGE, f"run {run.id} kept no {wanted}", f"it kept: {names}")
-    path = workspace.root / found.path
-    if not path.is_file():
-        raise CampaignError(Exit.USAGE, f"{path} is gone", "the numbers are still in the ledger")
-    return path
+    if not found.is_file():
+        raise CampaignError(Exit.USAGE, f"{found} is gone", "the numbers are still in the ledger")
+    return found
+
+
+def _files(workspace: Workspace, ledger: Ledger, run: str) -> Iterator[tuple[str, Path]]:
+    """What a run kept, by name, and then what a reproducer under way is printing."""
+    kept = ledger.artifacts(run)
+    yield from ((one.name, workspace.root / one.path) for one in kept)
+    steps = {one.step for one in kept}
+    for one in ledger.observations(run):
+        if one.step not in steps:
+            yield OUTPUT, workspace.artifacts / one.artifact
+
+
+def save(workspace: Workspace, fragment: str, name: str | None, to: Path) -> None:
+    """Copies what `log` finds to the new file `to`. Errors: as `log`; USAGE where it is there."""
+    kept = log(workspace, fragment, name)
+    try:
+        with kept.open("rb") as file, to.open("xb") as new:
+            shutil.copyfileobj(file, new)
+    except FileExistsError as error:
+        raise CampaignError(Exit.USAGE, f"{to} is there already", "name another file") from error
+    except OSError as error:
+        raise CampaignError(Exit.USAGE, f"{to}: {error.strerror}") from error
 
 
 @dataclass(frozen=True)

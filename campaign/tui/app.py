@@ -12,13 +12,15 @@ from textual.binding import ActiveBinding, Binding, BindingType
 from textual.reactive import reactive
 from textual.screen import Screen
 
-from campaign.errors import CampaignError
+from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
 from campaign.operations.outstanding import outstanding
 from campaign.operations.status import Status
 from campaign.tui.dialogs.help import HelpDialog, told_bindings
 from campaign.tui.dialogs.quit import Choice, QuitDialog
 from campaign.tui.dialogs.recover import RecoverDialog
+from campaign.tui.dialogs.run import RunDialog
+from campaign.tui.dialogs.text import TextDialog
 from campaign.tui.follow import Follower, LedgerChanged
 from campaign.tui.reading import Reading
 from campaign.tui.runner import Runner
@@ -27,6 +29,7 @@ from campaign.tui.screens.history import HistoryScreen
 from campaign.tui.screens.live import LiveScreen
 from campaign.tui.screens.mode import ModeScreen
 from campaign.tui.screens.outside import OutsideScreen
+from campaign.tui.terminal import TerminalDriver
 from campaign.tui.themes import DARK, LIGHT, PLAIN
 from campaign.tui.widgets.dirty_bar import DirtyBar
 from campaign.workspace import Workspace
@@ -37,7 +40,25 @@ def _mode(key: str, mode: str, what: str) -> Binding:
     return Binding(key, f"switch_mode('{mode}')", mode.capitalize(), show=False, tooltip=what)
 
 
-_WORKSPACE_ONLY = frozenset({"switch_mode"})
+_WORKSPACE_ONLY = frozenset({"switch_mode", "run"})
+
+_AS_WANTED = frozenset({Exit.COMPLETED, Exit.INTERRUPTED, Exit.TERMINATED, Exit.HANGUP})
+"""Ends of a run that need no attention."""
+
+ENDS: dict[int, str] = {
+    Exit.COMPLETED: "completed",
+    Exit.UNMET: "completed, not as expected",
+    Exit.USAGE: "not started: a file or the command is not valid",
+    Exit.STEP_FAILED: "a step failed; everything was put back",
+    Exit.UNREACHABLE: "a host is unreachable or refused us",
+    Exit.DIRTY: "DIRTY: something could not be put back",
+    Exit.REFUSED: "refused",
+    Exit.FAULT: "a fault of campaign itself",
+    Exit.INTERRUPTED: "stopped; everything was put back",
+    Exit.TERMINATED: "stopped; everything was put back",
+    Exit.HANGUP: "stopped; everything was put back",
+}
+"""What an exit code says."""
 
 
 class CampaignApp(App[int]):
@@ -69,6 +90,7 @@ class CampaignApp(App[int]):
             tooltip="Explain what has the focus, and the keys",
         ),
         Binding("ctrl+p", "command_palette", "Actions", priority=True, tooltip="All actions"),
+        Binding("r", "run", "Run", tooltip="Choose a playbook, see its plan, and run it"),
         Binding("R", "recover", "Recover", key_display="R", tooltip="Put back what a run left"),
         Binding("y", "copy_command", "Copy", show=False, tooltip="Copy the last command"),
         Binding("ctrl+t", "toggle_theme", "Theme", show=False, tooltip="Dark or light"),
@@ -89,10 +111,11 @@ class CampaignApp(App[int]):
 
     def __init__(self, folder: Path) -> None:
         plain = "NO_COLOR" in os.environ
-        super().__init__(ansi_color=True if plain else None)
+        super().__init__(driver_class=TerminalDriver, ansi_color=True if plain else None)
         self.folder = folder
         self.workspace: Workspace | None = None
         self.runner = Runner()
+        self._ending = False
         self.command = ""
         self._follower: Follower | None = None
         self._status: Reading[Status] = Reading(self, self._show, self._cannot_read)
@@ -215,15 +238,40 @@ class CampaignApp(App[int]):
             self.notify(f"This is still running: {self.runner.command}", severity="warning")
             return
         try:
-            self.runner.start(self.workspace, arguments)
+            self.runner.start(self.workspace, arguments, self._tell_of_end)
         except OSError as error:
             self.notify(f"It could not be started: {error.strerror}", severity="error")
             return
         self.switch_mode("live")
 
+    def _tell_of_end(self, code: int) -> None:
+        """Called in a thread of the runner's."""
+        self.call_later(self._run_ended, code)
+
+    def _run_ended(self, code: int) -> None:
+        """Shows the last words of the run that was started here; ends the app where it waits."""
+        if self._ending:
+            self.exit(code)
+            return
+        words = ENDS.get(code, f"ended with {code}")
+        heading = f"{self.runner.command}: {words}"
+        if code in _AS_WANTED:
+            self.notify(heading, title="", markup=False)
+        else:
+            self.push_screen(TextDialog(heading, self.runner.last_words()))
+
+    def action_run(self) -> None:
+        """Asks what to run."""
+        if self.runner.busy:
+            self.notify(f"This is still running: {self.runner.command}", severity="warning")
+        elif not isinstance(self.screen, RunDialog):
+            self.push_screen(RunDialog())
+
     async def action_quit(self) -> None:
         """Ends the app; asks first while a run that was started here goes on."""
-        if self.runner.busy:
+        if self._ending:
+            self.notify("Everything is being put back; this ends when that is done.", markup=False)
+        elif self.runner.busy:
             self.push_screen(QuitDialog(self.runner.command), self._quit_chosen)
         else:
             self.exit(0)
@@ -231,15 +279,13 @@ class CampaignApp(App[int]):
     def _quit_chosen(self, choice: Choice | None) -> None:
         if choice is Choice.ABORT:
             self.end_run(signal.SIGINT)
+            self.switch_mode("live")
+            self.notify("Everything is put back first; this ends when that is done.", markup=False)
 
     def end_run(self, number: signal.Signals) -> None:
-        """Asks the run to put back, waits for that, and ends the app with the run's exit code."""
+        """Asks the run to put back; once it has ended, the app ends with its exit code."""
+        self._ending = True
         self.runner.ask_to_stop(number)
-        self.run_worker(self._wait_and_exit, thread=True, group="ending", exclusive=True)
-
-    def _wait_and_exit(self) -> None:
-        code = self.runner.wait()
-        self.call_later(self.exit, code)
 
     def _handle_signals(self) -> None:
         """A terminal that vanishes, or a request to end, puts back what was started here."""
@@ -250,6 +296,8 @@ class CampaignApp(App[int]):
             loop.add_signal_handler(number, self._signalled, number)
 
     def _signalled(self, number: signal.Signals) -> None:
+        if number is signal.SIGHUP and isinstance(self._driver, TerminalDriver):
+            self._driver.let_go()
         if self.runner.busy:
             self.end_run(number)
         else:

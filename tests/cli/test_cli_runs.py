@@ -89,7 +89,7 @@ def test_a_run_shows_what_was_done_seen_and_judged(finished: Toy) -> None:
     assert "+BUG = False" not in finished.run("runs", "show", "fix", "--no-diff").stdout
     found = json.loads(finished.run("runs", "show", "fix", "--json").stdout)
     assert found["listed"]["counts"] == {"fail": 0, "passed": 40, "censored": 0}
-    assert [step["status"] for step in found["steps"]] == ["completed"] * 3
+    assert [step["status"] for step in found["steps"]] == ["completed"] * 5
 
 
 def test_the_output_of_a_run_is_kept_as_it_was(finished: Toy, copy: Toy) -> None:

@@ -114,7 +114,7 @@ def test_the_operator_dies_at_any_call(crashing: Crashing, victims: str, chunk: 
         crashing.check(when)
 
 
-MOMENTS = ("[1/2]", "  1  ", "  3  ", "  4  ", "[2/2]", "restored 2 files")
+MOMENTS = ("[1/2]", "  1  ", "  3  ", "  4  ", "[2/2]", "undo: ")
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -1,9 +1,27 @@
-"""The live screen: the run under way."""
+"""The live screen: the run under way, whoever started it."""
+
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
 
+from campaign.ledger.records import Run
+from campaign.operations import control
+from campaign.operations import live as reading
+from campaign.operations.live import Belief, Live
+from campaign.tui.dialogs.abort import AbortDialog
+from campaign.tui.dialogs.pick import PickDialog
+from campaign.tui.dialogs.save import SaveDialog
+from campaign.tui.reading import Reading
 from campaign.tui.screens.mode import ModeScreen
+from campaign.tui.the_app import app_of
 from campaign.tui.widgets.empty import Empty
+from campaign.tui.widgets.log_pane import LogPane
+from campaign.tui.widgets.meter import MeterPane
+from campaign.tui.widgets.outcomes import OutcomesPane
+from campaign.tui.widgets.run_line import RunLine
+from campaign.tui.widgets.steps import StepsPane
 
 NOTHING = """\
 Nothing is running.
@@ -11,16 +29,160 @@ Nothing is running.
 A run that anyone starts in this workspace appears here: its steps with their times, its output,
 failures as they are counted, and what it costs.
 
-  1   choose what to run, on the Campaign screen
+  r   choose a playbook, see its plan, and run it
       or, in another terminal:  campaign run PLAYBOOK
 """
 
+_PAUSE_S = 1.0
+_OF_A_RUN = frozenset({"output", "save"})
+_OF_ONE_UNDER_WAY = frozenset({"pause", "abort"})
+
 
 class LiveScreen(ModeScreen):
-    """Follows the newest run under way, whoever started it."""
+    """Follows the newest run under way, or the one that was chosen, to its end and after."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "pause", "Pause or go on", tooltip="Pause after this restart cycle, or go on"),
+        Binding("a", "abort", "Abort", tooltip="Stop the run, and put everything back"),
+        Binding("o", "output", "Outputs", tooltip="Choose which of the run's outputs is shown"),
+        Binding("s", "save", "Save", tooltip="Save the output that is shown"),
+        Binding("c", "cost", "Cost", tooltip="Show the cost in place of the outcomes, or not"),
+        Binding("v", "choose", "Other run", tooltip="Choose among the runs under way"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line, self.steps, self.outcomes = RunLine(), StepsPane(), OutcomesPane()
+        self.meter, self.log_pane, self.empty = MeterPane(), LogPane(), Empty(NOTHING)
+        self._batch = ""
+        self.shown: Live | None = None
+        self.under_way: tuple[Run, ...] = ()
+        self._live: Reading[tuple[tuple[Run, ...], Live | None]] = Reading(
+            self, self._show, self._cannot_read
+        )
+        self._belief: Reading[Belief] = Reading(
+            self, self.outcomes.show_belief, self.outcomes.show_belief, _PAUSE_S
+        )
+        self._asked: Reading[str] = Reading(self, self._did, self._cannot_read)
 
     def compose_body(self) -> ComposeResult:
-        yield Empty(NOTHING)
+        yield self.empty
+        with Vertical(id="live"):
+            yield self.line
+            with Container(id="live-top"):
+                yield self.steps
+                with Vertical(id="live-right"):
+                    yield self.outcomes
+                    yield self.meter
+            yield self.log_pane
+
+    def on_mount(self) -> None:
+        self.query_one("#live").display = False
+        self.watch(self.app, "theme", self._redraw, init=False)
+        self.empty.focus()
 
     def read(self) -> None:
-        """There is nothing of its own to read yet."""
+        """Reads the run that is followed; the newest, where none was chosen or it is over."""
+        workspace, batch, over = app_of(self).workspace, self._batch, self._over
+        if workspace is None:
+            return
+
+        def read() -> tuple[tuple[Run, ...], Live | None]:
+            under_way = reading.batches(workspace)
+            chosen = under_way[0].batch if under_way and (over or not batch) else batch
+            return under_way, reading.live(workspace, chosen) if chosen else None
+
+        self._live.ask(read)
+
+    @property
+    def _over(self) -> bool:
+        return self.shown is not None and self.shown.run.status != "running"
+
+    def _show(self, read: tuple[tuple[Run, ...], Live | None]) -> None:
+        self.under_way, live = read
+        if live is None:
+            return
+        first = self.shown is None
+        self.shown, self._batch = live, live.run.batch
+        self.empty.display, self.query_one("#live").display = False, True
+        self.line.show(live, len(self.under_way))
+        for pane in (self.steps, self.outcomes, self.meter, self.log_pane):
+            pane.show(live)
+        if first:
+            self.log_pane.log_view.focus()
+        self._believe(live)
+        self.refresh_bindings()
+
+    def _believe(self, live: Live) -> None:
+        app = app_of(self)
+        workspace, system, run = app.workspace, app.system, live.run.id
+        if workspace is not None and system is not None and live.hypotheses:
+            self._belief.ask(lambda: reading.belief(workspace, system.statistics, run))
+
+    def _cannot_read(self, why: str) -> None:
+        app_of(self).tell(why)
+
+    def _redraw(self) -> None:
+        for pane in (self.steps, self.outcomes, self.meter):
+            pane.draw()
+        self.log_pane.log_view.refresh()
+
+    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
+        """What can be asked of the run that is shown, as it stands."""
+        if action in _OF_ONE_UNDER_WAY:
+            live = self.shown
+            return live is not None and live.run.status == "running" and not live.putting_back
+        if action in _OF_A_RUN:
+            return self.log_pane.log_view.path is not None
+        if action == "choose":
+            return len(self.under_way) > 1
+        return self.shown is not None and self.has_class("-narrow") if action == "cost" else True
+
+    def action_pause(self) -> None:
+        """Has the run pause after this restart cycle, or go on."""
+        workspace, live = app_of(self).workspace, self.shown
+        if workspace is None or live is None:
+            return
+        verb = "pause" if live.pause is None else "resume"
+        ask = control.pause if live.pause is None else control.resume
+        run = live.run.id
+        self._asked.ask(lambda: f"runs {verb} {ask(workspace, run).id}")
+
+    def _did(self, command: str) -> None:
+        app_of(self).did(f"campaign {command}")
+
+    def action_abort(self) -> None:
+        """Asks whether to stop the run."""
+        if self.shown is not None:
+            self.app.push_screen(AbortDialog(self.shown.run))
+
+    def action_output(self) -> None:
+        """Asks which output to show."""
+        outputs = self.log_pane.outputs
+        dialog = PickDialog("Outputs", [one.name for one in outputs])
+        self.app.push_screen(dialog, self._open_output)
+
+    def _open_output(self, index: int | None) -> None:
+        if index is not None:
+            self.log_pane.choose(self.log_pane.outputs[index])
+
+    def action_save(self) -> None:
+        """Asks where to save the output that is shown."""
+        path, live = self.log_pane.log_view.path, self.shown
+        if path is not None and live is not None:
+            suggested = app_of(self).folder / f"{live.run.id}-{path.name}"
+            self.app.push_screen(SaveDialog(path.parent.name, path.name, suggested))
+
+    def action_cost(self) -> None:
+        """Shows the cost in place of the outcomes, where there is room for one."""
+        self.toggle_class("-cost")
+
+    def action_choose(self) -> None:
+        """Asks which of the runs under way to follow."""
+        names = [f"{run.id}  pid {run.owner_pid}  {run.command}" for run in self.under_way]
+        self.app.push_screen(PickDialog("Runs under way", names), self._follow)
+
+    def _follow(self, index: int | None) -> None:
+        if index is not None:
+            self._batch, self.shown = self.under_way[index].batch, None
+            self.read()

@@ -1,0 +1,234 @@
+"""Choosing what to run: a playbook and its variables; then its plan is made."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from campaign.cli.text import columns, shown
+from campaign.operations.plan import Planned, Request
+from campaign.operations.playbooks import Offered, offered
+from campaign.tui.colours import colour
+from campaign.tui.dialogs.fields import Field
+from campaign.tui.dialogs.plan import PlanDialog
+from campaign.tui.planning import Attempt
+from campaign.tui.reading import Reading
+from campaign.tui.runner import command_text
+from campaign.tui.the_app import app_of
+from campaign.tui.widgets.keys import Keys
+
+
+class RunDialog(ModalScreen[None]):
+    """A list of playbooks that narrows as one types, the one under the cursor, its variables.
+
+    What was typed stays, whatever comes of planning; `name` is where the cursor begins.
+    """
+
+    HELP = """
+Choose a playbook: type to narrow the list, up and down to move in it, Enter for its variables, and
+Enter again for its plan. Planning asks the hosts and changes nothing.
+"""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "Up", show=False),
+        Binding("down", "move(1)", "Down", show=False),
+        Binding("ctrl+s", "plan", "Plan", priority=True),
+        Binding("ctrl+y", "copy_command", "Copy the command", priority=True),
+        Binding("escape", "back", "Close, or stop planning"),
+    ]
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__()
+        self._begin_at = name
+        self._offered: dict[str, Offered] = {}
+        self._typed: dict[str, dict[str, str]] = {}
+        self._filter = Input(placeholder="type to narrow the list", compact=True, id="narrow")
+        self._list = OptionList(id="playbooks", markup=False)
+        self._about = Static("Reading the playbooks ...", markup=False, id="about")
+        self._fields = VerticalScroll(classes="fields", can_focus=False)
+        self._command = Static("", markup=False, classes="command")
+        self._wrong = Static("", markup=False, classes="wrong")
+        self._attempt: Attempt | None = None
+        self._read: Reading[tuple[Offered, ...]] = Reading(self, self._list_them, self._failed)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog", id="choose") as box:
+            box.border_title = "Run a playbook"
+            yield self._filter
+            yield self._list
+            yield self._about
+            yield self._fields
+            yield self._command
+            yield self._wrong
+            with Horizontal(classes="buttons"):
+                yield Button("Cancel", id="cancel", compact=True)
+                yield Button("Plan", id="act", variant="primary", compact=True)
+        yield Keys()
+
+    def on_mount(self) -> None:
+        self._filter.focus()
+        workspace = app_of(self).workspace
+        if workspace is not None:
+            self._read.ask(lambda: offered(workspace))
+
+    def _list_them(self, found: tuple[Offered, ...]) -> None:
+        self._offered = {one.name: one for one in found}
+        self._narrow()
+        names = [option.id for option in self._list.options]
+        if self._begin_at in names:
+            self._list.highlighted = names.index(self._begin_at)
+        if not found:
+            self._about.update("There are no playbooks yet: write one into playbooks/.")
+
+    @on(Input.Changed, "#narrow")
+    def _narrow(self) -> None:
+        words = self._filter.value.lower().split()
+        found = [one for one in self._offered.values() if all(w in _searched(one) for w in words)]
+        rows = columns([_row(one) for one in found]).splitlines() if found else []
+        self._list.clear_options()
+        self._list.add_options(
+            Option(Text(row, no_wrap=True, overflow="ellipsis"), id=one.name)
+            for row, one in zip(rows, found, strict=True)
+        )
+        self._list.highlighted = 0 if found else None
+        if not found:
+            self._about.update("No playbook has that in its name, question or hypothesis.")
+            self._fields.remove_children()
+
+    @on(OptionList.OptionHighlighted, "#playbooks")
+    async def _show(self) -> None:
+        one = self._chosen
+        if one is None:
+            return
+        self._failed("")
+        self._about.update(self._described(one))
+        await self._fields.remove_children()
+        given = one.playbook.vars if one.playbook else {}
+        typed = self._typed.get(one.name, {})
+        await self._fields.mount_all(
+            Field(name, _Variable(one.name, name, typed.get(name, value)))
+            for name, value in given.items()
+        )
+        self._say_command()
+
+    @property
+    def _chosen(self) -> Offered | None:
+        """The playbook under the cursor."""
+        at = self._list.highlighted_option
+        return self._offered.get(at.id or "") if at is not None else None
+
+    def _described(self, one: Offered) -> Text:
+        if one.playbook is None:
+            return Text(shown(one.problem), colour(self.app, "error"))
+        book = one.playbook
+        about = f" for {', '.join(book.hypotheses)}" if book.hypotheses else ""
+        rows = [("", f"{book.kind}{about}"), ("asks", book.question)]
+        rows += [("if true", book.if_true), ("if false", book.if_false)]
+        return Text("\n".join(f"{head:<9} {shown(text)}" for head, text in rows if text))
+
+    @on(Input.Changed, ".variable")
+    def _type(self, event: Input.Changed) -> None:
+        field = event.input
+        assert isinstance(field, _Variable)
+        self._typed.setdefault(field.playbook, {})[field.variable] = event.value
+        self._failed("")
+        self._say_command()
+
+    def _request(self, one: Offered) -> Request:
+        """The playbook with those variables that are not as it says itself."""
+        given = one.playbook.vars if one.playbook else {}
+        typed = self._typed.get(one.name, {})
+        return Request((one.name,), {n: v for n, v in typed.items() if given.get(n) != v})
+
+    def _say_command(self) -> None:
+        words = self._words()
+        self._command.update(Text(shown(command_text(words)) if words else ""))
+
+    def _words(self) -> Sequence[str]:
+        if self._chosen is None:
+            return ()
+        request = self._request(self._chosen)
+        pairs = (word for n, v in request.variables.items() for word in ("-e", f"{n}={v}"))
+        return ["run", *request.playbooks, *pairs]
+
+    @on(Input.Submitted, "#narrow")
+    @on(OptionList.OptionSelected, "#playbooks")
+    def _to_variables(self) -> None:
+        fields = self._fields.query(Input)
+        if fields:
+            fields.first().focus()
+        else:
+            self.action_plan()
+
+    @on(Input.Submitted, ".variable")
+    @on(Button.Pressed, "#act")
+    def action_plan(self) -> None:
+        """Makes the plan; it is shown once it is there."""
+        workspace, one = app_of(self).workspace, self._chosen
+        if workspace is None or one is None or self._attempt is not None:
+            return
+        request = self._request(one)
+        self._failed("Planning: the hosts are asked, nothing is changed. Esc gives up.")
+        self._attempt = Attempt(self, lambda made: self._ask(made, request), self._failed)
+        self._attempt.start(workspace, request)
+
+    def _ask(self, planned: Planned, request: Request) -> None:
+        self._failed("")
+        self.app.push_screen(PlanDialog(planned, request), self._confirmed)
+
+    def _confirmed(self, words: Sequence[str] | None) -> None:
+        if words is not None:
+            self.dismiss()
+            app_of(self).start_run(words)
+
+    def _failed(self, why: str) -> None:
+        self._attempt = None
+        self._wrong.update(Text(shown(why)))
+
+    def action_move(self, by: int) -> None:
+        """Moves in the list, from the filter too."""
+        if by > 0:
+            self._list.action_cursor_down()
+        else:
+            self._list.action_cursor_up()
+
+    @on(Button.Pressed, "#cancel")
+    def action_back(self) -> None:
+        """Gives up planning; where it is not planning, closes."""
+        if self._attempt is None:
+            self.dismiss()
+            return
+        self._attempt.give_up()
+        self._failed("Planning was given up; nothing was changed.")
+
+    def action_copy_command(self) -> None:
+        """Copies the command."""
+        self.app.copy_to_clipboard(command_text(self._words()))
+        self.notify("copied")
+
+
+class _Variable(Input):
+    """A field for a variable of a playbook."""
+
+    def __init__(self, playbook: str, variable: str, value: str) -> None:
+        super().__init__(value, classes="variable", compact=True, select_on_focus=False)
+        self.playbook = playbook
+        self.variable = variable
+
+
+def _row(one: Offered) -> tuple[str, ...]:
+    if one.playbook is None:
+        return (one.name, "not valid", one.problem.splitlines()[0] if one.problem else "")
+    hypotheses = ", ".join(one.playbook.hypotheses) or "-"
+    return (one.name, str(one.playbook.kind), hypotheses, one.playbook.question)
+
+
+def _searched(one: Offered) -> str:
+    return " ".join(_row(one)).lower()

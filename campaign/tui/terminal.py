@@ -1,0 +1,39 @@
+"""The terminal as it may vanish: what is written to it then is lost, and nothing waits for it."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Any
+
+from textual.drivers.linux_driver import LinuxDriver
+
+
+class TerminalDriver(LinuxDriver):
+    """A driver that outlives its terminal, so that the app can see to its run."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._file: Any = _Lossy(self._file)
+
+    def let_go(self) -> None:
+        """Reads no more keys: a terminal that is gone would be read over and over."""
+        self.exit_event.set()
+
+    def _run_input_thread(self) -> None:
+        with suppress(OSError):  # there is nobody any more who could press a key
+            self.run_input_thread()
+
+
+class _Lossy:
+    """A file that takes all that is written to it, also when it is gone."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self.fileno: Callable[[], int] = file.fileno
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()

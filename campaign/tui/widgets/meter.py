@@ -1,0 +1,87 @@
+"""The cost meter: what this boot, the hypothesis and the campaign have cost so far."""
+
+import time
+from collections.abc import Iterator
+
+from rich.table import Table as Grid
+from rich.text import Text
+from textual.widgets import Static
+
+from campaign.cli.text import Spent, money, seconds, shown
+from campaign.ledger.costs import Costs
+from campaign.operations.live import Live
+from campaign.operations.status import Status
+from campaign.tui.colours import colour
+from campaign.tui.figures import cut
+from campaign.tui.the_app import app_of
+from campaign.tui.widgets.pane import Pane
+
+_NAME = 24
+
+
+class MeterPane(Pane):
+    """Restarts, time down, time occupied and money: of the boot under way, and in all."""
+
+    HELP = """
+Cost: of the boot under way so far, of the hypotheses that this run speaks to, and of the whole
+campaign. A restart is in the sums at once, the time that a boot occupies the system once it has
+ended. Money is the downtime and the occupied time at their rates.
+"""
+
+    def __init__(self) -> None:
+        self.text = Static("", markup=False)
+        super().__init__("Cost", self.text, id="meter")
+        self._live: Live | None = None
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.watch(self.app, "overview", self.draw)
+        self.set_interval(1, self.draw)
+
+    def show(self, live: Live) -> None:
+        """Shows an invocation as it stands now."""
+        self._live = live
+        self.draw()
+
+    def draw(self) -> None:
+        """Draws again, at the time it is now."""
+        status = app_of(self).overview
+        if status is None or self._live is None:
+            return
+        grid = Grid.grid(padding=(0, 2, 0, 0))
+        for index in range(5):
+            grid.add_column(justify="right" if index else "left", no_wrap=True)
+        heads = ("", "restarts", "down", "occupied", "cost")
+        grid.add_row(*(Text(head, colour(self.app, "quiet")) for head in heads))
+        for name, costs in self._rows(self._live, status):
+            grid.add_row(*map(Text, (cut(shown(name), _NAME), *self._cells(costs, status))))
+        self.text.update(grid)
+
+    def _rows(self, live: Live, status: Status) -> Iterator[tuple[str, Spent]]:
+        yield from self._boot(live)
+        for row in status.hypotheses:
+            if row.hypothesis in live.hypotheses:
+                yield row.hypothesis, row
+        yield "campaign", status.total
+
+    def _boot(self, live: Live) -> Iterator[tuple[str, Spent]]:
+        """The boot that has not ended yet, or is kept up by a pause, as far as it has come."""
+        boot = live.boots[-1] if live.boots and live.run.status == "running" else None
+        held = live.pause is not None and live.pause.began_at is not None
+        if boot is None or (boot.ended_at is not None and not held):
+            return
+        cycles = [one for one in live.cycles if one.boot == boot.id]
+        occupied = time.time() - boot.started_at
+        down = sum(one.downtime_s for one in cycles)
+        system = app_of(self).system
+        price = system.cost.money(down, occupied) if system else sum(one.money for one in cycles)
+        yield "this boot so far", Costs(len(cycles), down, occupied, price)
+
+    def _cells(self, costs: Spent, status: Status) -> tuple[str, str, str, str]:
+        currency = status.campaign.currency if status.campaign else ""
+        return (
+            f"{costs.restarts}",
+            seconds(costs.downtime_s),
+            seconds(costs.occupied_s),
+            money(costs.money, currency),
+        )

@@ -1,0 +1,143 @@
+"""Outcomes as they stream: counts with their interval beside the baseline, belief, verdict."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from campaign.cli.text import count, shown
+from campaign.ledger import records
+from campaign.operations.live import Belief, Live, Reproduction
+from campaign.tui.colours import VERDICTS, colour
+from campaign.tui.figures import axis, bar, cut, rate_short, top_of
+from campaign.tui.widgets.pane import Pane
+from hypotheses.observation import Counts
+
+TRIALS = {"fail": ("✗", "error"), "pass": ("·", "quiet"), "censored": ("?", "warning")}
+"""The glyph of a trial's result, and its colour."""
+
+_NAME, _LEAST, _BAR, _STREAM = 24, 8, 40, 2
+
+
+class OutcomesPane(Pane):
+    """The trials of the run so far, and what they say."""
+
+    HELP = """
+Outcomes: the trials that have come in, each a glyph (✗ failed, · passed, ? cut short), the rate
+with its 95% interval as a bar beside the baseline's, and the difference. Below: the rule that ends
+the reproduction, how likely the hypothesis is part of the cause with these trials counted, and the
+verdict once the run has been judged.
+"""
+
+    def __init__(self) -> None:
+        self.text = Static("", markup=False)
+        self.scroll = VerticalScroll(self.text, id="outcomes-scroll")
+        super().__init__("Outcomes", self.scroll, id="outcomes")
+        self._live: Live | None = None
+        self._belief: Belief | str = ""
+
+    def show(self, live: Live) -> None:
+        """Shows an invocation as it stands now."""
+        self._live = live
+        self.draw()
+
+    def show_belief(self, belief: Belief | str) -> None:
+        """Shows how likely each hypothesis is part of the cause, or why that is not known."""
+        self._belief = belief
+        self.draw()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        """Draws again."""
+        live = self._live
+        if live is None:
+            return
+        total = sum((one.counts for one in live.reproductions), Counts())
+        self.entitle(f"Outcomes ({total.n + total.censored})")
+        self.text.update(Group(*self._parts(live)))
+
+    def _parts(self, live: Live) -> Iterator[RenderableType]:
+        if not live.reproductions:
+            yield self._quiet("No trials yet: they appear once a reproducer prints them.")
+        else:
+            yield self._rates(live)
+            yield from self._newest(live.reproductions[-1], live.baseline)
+        yield from self._beliefs(live)
+        for verdict in live.verdicts:
+            yield from self._verdict(verdict)
+
+    def _rates(self, live: Live) -> Grid:
+        rows = [("baseline", live.baseline)] if live.baseline.n else []
+        rows += [(one.record.arm, one.counts) for one in live.reproductions]
+        top = top_of([counts for _, counts in rows])
+        names = [cut(shown(name), _NAME) for name, _ in rows]
+        rates = [rate_short(counts) for _, counts in rows]
+        room = self._width - max(map(len, names)) - max(map(len, rates)) - 8 - 6
+        wide = max(_LEAST, min(_BAR, room))
+        grid = Grid.grid(padding=(0, 2, 0, 0))
+        for right in (False, True, True, False):
+            grid.add_column(justify="right" if right else "left", no_wrap=True)
+        grid.add_row(*(self._quiet(head) for head in ("", "fail/n", "rate 95%", axis(wide, top))))
+        for name, rate, (_, counts) in zip(names, rates, rows, strict=True):
+            grid.add_row(Text(name), Text(str(counts)), Text(rate), Text(bar(counts, wide, top)))
+        return grid
+
+    def _newest(self, one: Reproduction, baseline: Counts) -> Iterator[Text]:
+        from hypotheses.rates import difference_text
+
+        if baseline.n and one.counts.n:
+            yield Text(f"difference {difference_text(one.counts, baseline)}")
+        yield self._stream(one)
+        yield self._quiet(_progress(one))
+        if one.record.invalid and one.record.ended_at is not None:
+            yield Text(f"invalid: {shown(one.record.invalid)}", colour(self.app, "error"))
+
+    def _stream(self, one: Reproduction) -> Text:
+        newest = one.newest[-self._width * _STREAM :]
+        text = Text()
+        for trial in newest:
+            glyph, tint = TRIALS[trial.result]
+            text.append(glyph, colour(self.app, tint))
+        return text
+
+    def _beliefs(self, live: Live) -> Iterator[Text]:
+        from hypotheses.by_model import chance_text
+
+        found = self._belief
+        if isinstance(found, str):
+            yield self._quiet(shown(found))
+            return
+        known = [slug for slug in live.hypotheses if slug in found.parts]
+        for slug in known:
+            chance = chance_text(found.parts[slug])
+            yield Text.assemble((chance, "bold"), f" that {shown(slug)} is part of the cause")
+        if known and live.reproductions and not found.counted:
+            yield self._quiet("without these trials: their conditions are not the baseline's")
+
+    def _verdict(self, verdict: records.Verdict) -> Iterator[Text]:
+        about = f" on {verdict.hypothesis}" if verdict.hypothesis else ""
+        qualifier = f", {verdict.qualifier}" if verdict.qualifier else ""
+        tint = colour(self.app, VERDICTS.get(verdict.word, ""))
+        yield Text(shown(f"verdict{about}: {verdict.word}{qualifier}"), f"bold {tint}".strip())
+        for reason in verdict.reasons.splitlines():
+            yield Text(shown(f"- {reason}"))
+        if verdict.still_needed:
+            yield self._quiet(shown(f"still needed: {verdict.still_needed}"))
+
+    @property
+    def _width(self) -> int:
+        return max(20, self.scroll.scrollable_content_region.width)
+
+    def _quiet(self, text: str) -> Text:
+        return Text(text, colour(self.app, "quiet"))
+
+
+def _progress(one: Reproduction) -> str:
+    done = one.counts.n + one.counts.censored
+    text = count(done, "trial") if one.planned is None else f"{done} of {one.planned} trials"
+    return f"{text}; stops {one.rule}" if one.rule else text

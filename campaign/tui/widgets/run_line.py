@@ -1,0 +1,53 @@
+"""The line above the live screen: which run, how it stands, and the command that started it."""
+
+from rich.text import Text
+from textual.widgets import Static
+
+from campaign.cli.text import shown
+from campaign.operations.live import Live
+from campaign.tui.colours import colour
+
+STATUSES = {
+    "running": ("▸", "primary"),
+    "completed": ("✓", "success"),
+    "failed": ("✗", "error"),
+    "aborted": ("◌", "warning"),
+    "interrupted": ("!", "error"),
+}
+"""The glyph of a run's status, and its colour."""
+
+
+class RunLine(Static):
+    """One line on the run that is shown."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, id="run-line")
+
+    def show(self, live: Live, under_way: int) -> None:
+        """Shows how an invocation stands, and how many are under way."""
+        run = live.run
+        glyph, tint = STATUSES[run.status]
+        others = under_way - (run.status == "running")
+        more = f"  {others} more running, v chooses" if others else ""
+        state = "" if run.state == "clean" else ", dirty"
+        line = Text.assemble(
+            (f"{glyph} {_word(live)}{state}", f"bold {colour(self.app, tint)}".strip()),
+            (f"  {shown(run.id)}", "bold"),
+            (shown(f"  {run.command}"), colour(self.app, "quiet")),
+            more,
+        )
+        if run.error:
+            line.append(f"\n{shown(run.error)}", colour(self.app, tint))
+        self.update(line)
+
+
+def _word(live: Live) -> str:
+    if live.run.status != "running":
+        return live.run.status
+    if live.putting_back:
+        return "putting back"
+    if any(one.kind == "abort" for one in live.requests):
+        return "stopping"
+    if live.pause is None:
+        return "running"
+    return "pausing after this cycle" if live.pause.began_at is None else "paused"

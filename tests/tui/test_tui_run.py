@@ -1,0 +1,197 @@
+"""Choosing, planning, confirming and following a run; and one that was started elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+from toy import Toy
+from tui_console import LONG
+from tui_pilot import drive, shows, text, until
+
+from campaign.tui.app import CampaignApp
+
+
+@pytest.fixture
+def ready(toy: Toy) -> Toy:
+    """A toy workspace with its hypotheses in the ledger and its service up."""
+    toy.playbook("long", LONG)
+    for words in (
+        ("hypothesis", "import", str(toy.root / "hypotheses.yaml")),
+        ("services", "start"),
+    ):
+        assert toy.run(*words).returncode == 0
+    return toy
+
+
+@contextmanager
+def edited(toy: Toy, old: str, new: str) -> Iterator[None]:
+    """With `new` for `old` in campaign.yaml."""
+    path = toy.root / "campaign.yaml"
+    given = path.read_text(encoding="utf-8")
+    assert old in given
+    path.write_text(given.replace(old, new), encoding="utf-8")
+    yield
+    path.write_text(given, encoding="utf-8")
+
+
+async def choose(pilot: Pilot[int], name: str) -> None:
+    """Opens the list of playbooks and narrows it to one."""
+    await shows(pilot, "rule")
+    await pilot.press("r")
+    await shows(pilot, "Does it fail in safe mode?")
+    await pilot.press(*name)
+    await shows(pilot, f"campaign run {name}")
+
+
+async def type_trials(pilot: Pilot[int], value: str) -> None:
+    """Goes to the variable and types it anew."""
+    await pilot.press("enter")
+    await until(pilot, lambda: "variable" in getattr(pilot.app.focused, "classes", ()))
+    await pilot.press("ctrl+u", *value)
+
+
+def test_from_the_list_to_the_verdict(ready: Toy) -> None:
+    before = ready.tree()
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await choose(pilot, "fix")
+        await type_trials(pilot, "20")
+        await shows(pilot, "campaign run fix -e trials=20")
+        await pilot.press("enter")
+        await shows(pilot, "Plan for toy", "+BUG = False", "campaign run fix -e trials=20 --yes")
+        assert app.focused is not None
+        assert app.focused.id == "cancel"
+        await pilot.press("y")
+        await shows(pilot, "✓ completed", "undo: correct the rule", "verdict on rule", "0/20")
+        await shows(pilot, '{"outcome": "good", "key": 20}', "cost")
+        await until(pilot, lambda: not app.runner.busy)
+
+    assert drive(ready.root, script) is None
+    assert ready.tree() == before
+
+
+def test_nothing_typed_is_lost_whatever_comes_of_planning(ready: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await choose(pilot, "fix")
+        await type_trials(pilot, "7")
+        (ready.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
+        await pilot.press("enter")
+        await shows(pilot, "hunk 1 does not fit")
+        assert [one.value for one in app.screen.query(Input)] == ["fix", "7"]
+        await pilot.press("escape")
+        await shows(pilot, "1 Campaign")
+
+    drive(ready.root, script)
+
+
+def test_a_plan_that_takes_too_long_is_given_up(ready: Toy) -> None:
+    slow = ready.root / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 1000\n", encoding="utf-8")
+    slow.chmod(0o755)
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await choose(pilot, "fix")
+        await pilot.press("ctrl+s")
+        await shows(pilot, "Planning: the hosts are asked")
+        await pilot.press("escape")
+        await shows(pilot, "Planning was given up")
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+    with edited(ready, "here: {local: true}", f"here: {{local: true, python: {slow}}}"):
+        drive(ready.root, script)
+
+
+def test_a_protected_campaign_is_run_once_its_name_is_typed(ready: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await choose(pilot, "fix")
+        await type_trials(pilot, "5")
+        await pilot.press("enter")
+        await shows(pilot, "toy is protected", "--yes-i-mean toy")
+        await pilot.press("y")
+        await shows(pilot, "type the campaign's name; nothing was changed")
+        await pilot.press(*"toi", "enter")
+        await shows(pilot, "that is not its name")
+        await pilot.press("backspace", "y", "enter")
+        await shows(pilot, "✓ completed")
+        await until(pilot, lambda: not app.runner.busy)
+
+    with edited(ready, "cost:", "protected: true\ncost:"):
+        drive(ready.root, script)
+
+
+def test_a_run_that_is_refused_says_why(ready: Toy) -> None:
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await choose(pilot, "fix")
+        await pilot.press("ctrl+s")
+        await shows(pilot, "Plan for toy")
+        (ready.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
+        await pilot.press("y")
+        await shows(pilot, "not started", "does not fit")
+        await pilot.press("escape")
+        await shows(pilot, "Nothing is running")
+
+    drive(ready.root, script)
+
+
+@contextmanager
+def elsewhere(toy: Toy, *words: str) -> Iterator[None]:
+    """A run of another process, under way; it has ended afterwards."""
+    process = toy.start("run", *words, "-y")
+    try:
+        yield
+        process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def test_a_run_started_elsewhere_is_followed_held_and_stopped(ready: Toy) -> None:
+    before = ready.tree()
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "rule")
+        with elsewhere(ready, "long"):
+            await pilot.press("2")
+            await shows(
+                pilot, "▸ running", "reproduce trials", "↶ to undo", '"key": 1', "this boot"
+            )
+            await pilot.press("1")
+            await shows(pilot, "running long-")
+            await pilot.press("2", "p")
+            await shows(pilot, "pausing after this cycle")
+            await pilot.press("p")
+            await shows(pilot, "▸ running")
+            await pilot.press("a")
+            await shows(pilot, "Abort the run?", "campaign runs abort long-")
+            await pilot.press("y")
+            await shows(pilot, "◌ aborted", "put back", "undo: correct the rule", "restart app")
+            assert "Abort" not in text(app).splitlines()[-1], "there is nothing to stop"
+
+    drive(ready.root, script)
+    assert ready.tree() == before
+
+
+def test_the_output_is_searched_held_and_saved(ready: Toy, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.log"
+
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "rule")
+        await pilot.press("2")
+        with elsewhere(ready, "fix"):
+            await shows(pilot, "✓ completed", '"key": 40')
+        await pilot.press("slash", *'"key": 3}', "enter")
+        await shows(pilot, '"key": 3}', "held")
+        await pilot.press("n")
+        await shows(pilot, "no later")
+        await pilot.press("s")
+        await shows(pilot, "campaign runs log fix-")
+        await pilot.press("ctrl+u", *str(saved), "enter")
+        await until(pilot, saved.exists)
+
+    drive(ready.root, script, size=(80, 24))
+    assert saved.read_text(encoding="utf-8").count("\n") == 40
