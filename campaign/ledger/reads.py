@@ -1,6 +1,5 @@
 """The ledger as its readers see it: the standard library's sqlite3, read-only."""
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -10,8 +9,9 @@ from campaign.ledger import records
 from campaign.ledger.arms import ArmReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
+from campaign.ledger.listing import ListingReads, RunFilter, as_seen
 from campaign.ledger.live import LiveReads
-from campaign.ledger.owner import Owner, is_alive
+from campaign.ledger.owner import Owner
 from campaign.ledger.restarts import RestartReads
 from hypotheses.hypothesis import Hypothesis, Standing
 from hypotheses.observation import Counts
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST = 5
 
 
-class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
+class Ledger(ArmReads, CostReads, EvidenceReads, ListingReads, LiveReads, RestartReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
@@ -67,20 +67,8 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
         status: str | None = None,
     ) -> tuple[records.Run, ...]:
         """The runs by all that is given, the newest first, `limit` at most."""
-        rows = self._records(
-            records.Run,
-            """
-            SELECT * FROM run
-            WHERE (?1 IS NULL OR playbook = ?1)
-              AND (?2 IS NULL OR id IN (SELECT run FROM run_hypothesis WHERE hypothesis = ?2))
-            ORDER BY started_at DESC, rowid DESC LIMIT ?3
-            """,
-            playbook,
-            hypothesis,
-            -1 if limit is None or status is not None else limit,
-        )
-        seen = (_as_seen(run) for run in rows)
-        return tuple(run for run in seen if status in (None, run.status))[:limit]
+        wanted = RunFilter(playbook, hypothesis, status)
+        return self.runs_at(self.places(wanted)[:limit])
 
     def run(self, fragment: str) -> records.Run:
         """The one run whose id is, begins with or contains `fragment`.
@@ -88,11 +76,11 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
         Raises:
             CampaignError: USAGE when no run or more than one is meant.
         """
+        exact = self._records(records.Run, "SELECT * FROM run WHERE id = ?", fragment)
+        if exact:
+            return as_seen(exact[0])
         ids = [str(row["id"]) for row in self._rows("SELECT id FROM run ORDER BY started_at")]
-        (run,) = self._records(
-            records.Run, "SELECT * FROM run WHERE id = ?", _the_one(fragment, ids)
-        )
-        return _as_seen(run)
+        return self.run(_the_one(fragment, ids))
 
     def owners(self) -> tuple[Owner, ...]:
         """The processes behind the runs that are stored as running, gone ones among them."""
@@ -107,14 +95,14 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
             records.Run,
             "SELECT * FROM run WHERE status = 'running' ORDER BY started_at DESC, rowid DESC",
         )
-        return tuple(run for run in rows if _as_seen(run).status == "running")
+        return tuple(run for run in rows if as_seen(run).status == "running")
 
     def batch_runs(self, batch: str) -> tuple[records.Run, ...]:
         """The runs of a batch that have begun, in order."""
         rows = self._records(
             records.Run, "SELECT * FROM run WHERE batch = ? ORDER BY started_at, rowid", batch
         )
-        return tuple(map(_as_seen, rows))
+        return tuple(map(as_seen, rows))
 
     def terms(self, run: str) -> records.RunTerms:
         """What was fixed about a run before it began."""
@@ -134,7 +122,10 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
             records.Boot,
             """
             SELECT * FROM boot
-            WHERE run = ?1 OR (run IS NULL AND id IN (SELECT boot FROM charges WHERE run = ?1))
+            WHERE run = ?1 OR id IN (
+                SELECT boot FROM ways_back
+                WHERE run = ?1 AND batch = (SELECT batch FROM run WHERE id = ?1))
+               OR (run IS NULL AND id IN (SELECT boot FROM cycle WHERE run = ?1))
             ORDER BY started_at, position
             """,
             run,
@@ -239,18 +230,8 @@ class Ledger(ArmReads, CostReads, EvidenceReads, RestartReads, LiveReads):
         )
 
 
-def _as_seen(run: records.Run) -> records.Run:
-    """`run`, interrupted where it is stored as running and its process is gone."""
-    owner = Owner(run.owner_pid, run.owner_start, run.owner_boot)
-    if run.status != "running" or is_alive(owner):
-        return run
-    return dataclasses.replace(run, status="interrupted")
-
-
 def _the_one(fragment: str, ids: Sequence[str]) -> str:
-    """The one of `ids` that is `fragment`, or begins with it, or contains it: in this order."""
-    if fragment in ids:
-        return fragment
+    """The one of `ids` that begins with `fragment`, or else contains it."""
     begun = [one for one in ids if one.startswith(fragment)]
     found = begun or [one for one in ids if fragment in one]
     if not fragment or not found:

@@ -1,7 +1,8 @@
 """runs list, show, log, retract."""
 
 import shutil
-from collections.abc import Collection, Iterator
+from array import array
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from campaign.engine.standing import judge_anew
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.costs import RunCosts
+from campaign.ledger.listing import EVERY_RUN, NO_HYPOTHESIS, RunFilter
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.operations.meant import meant
@@ -58,26 +60,47 @@ class Shown:
 
 
 def listed(
-    workspace: Workspace,
-    limit: int | None = None,
-    playbook: str | None = None,
-    hypothesis: str | None = None,
-    status: str | None = None,
+    workspace: Workspace, limit: int | None = None, wanted: RunFilter = EVERY_RUN
 ) -> tuple[Listed, ...]:
-    """The runs by all that is given, newest first.
+    """The runs that are meant, `limit` of them at most, newest first.
 
     Errors: CampaignError (USAGE for a playbook or a hypothesis that there is not).
     """
     with Ledger.open(workspace.ledger) as ledger:
-        if hypothesis is not None:
-            slugs = {one.slug for one in ledger.hypotheses()}
-            _check_known("hypothesis", hypothesis, slugs, "hypothesis list")
-        if playbook is not None:
-            names = {*workspace.playbook_names(), *(run.playbook for run in ledger.runs())}
-            _check_known("playbook", playbook, names, "runs list")
-        costs = {one.run: one for one in ledger.run_costs()}
-        runs = ledger.runs(limit, playbook, hypothesis, status)
-        return tuple(_listed(ledger, run, costs[run.id]) for run in runs)
+        _check(workspace, ledger, wanted)
+        return _page(ledger, ledger.places(wanted)[:limit])
+
+
+def _check(workspace: Workspace, ledger: Ledger, wanted: RunFilter) -> None:
+    if wanted.hypothesis and wanted.hypothesis != NO_HYPOTHESIS:
+        slugs = {one.slug for one in ledger.hypotheses()}
+        _check_known("hypothesis", wanted.hypothesis, slugs, "hypothesis list")
+    if wanted.playbook:
+        names = {*workspace.playbook_names(), *ledger.playbooks()}
+        _check_known("playbook", wanted.playbook, names, "runs list")
+
+
+def places(workspace: Workspace, wanted: RunFilter) -> "array[int]":
+    """Where the runs that are meant are in the ledger, newest first: for `page`.
+
+    Errors: as `listed`.
+    """
+    with Ledger.open(workspace.ledger) as ledger:
+        _check(workspace, ledger, wanted)
+        return ledger.places(wanted)
+
+
+def page(workspace: Workspace, at: Sequence[int]) -> tuple[Listed, ...]:
+    """The runs at these places, in their order. Errors: CampaignError."""
+    with Ledger.open(workspace.ledger) as ledger:
+        return _page(ledger, at)
+
+
+def _page(ledger: Ledger, at: Sequence[int]) -> tuple[Listed, ...]:
+    runs = ledger.runs_at(at)
+    costs = ledger.costs_of([run.id for run in runs])
+    currency = ledger.currency()
+    return tuple(_listed(ledger, run, costs[run.id], currency) for run in runs)
 
 
 def _check_known(what: str, name: str, known: Collection[str], listing: str) -> None:
@@ -85,7 +108,7 @@ def _check_known(what: str, name: str, known: Collection[str], listing: str) -> 
         raise CampaignError(Exit.USAGE, f"there is no {what} {name!r}", meant(name, known, listing))
 
 
-def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
+def _listed(ledger: Ledger, run: records.Run, costs: RunCosts, currency: str) -> Listed:
     valid = {one.id for one in ledger.observations(run.id) if one.invalid is None}
     tally = sum((one for name, one in ledger.tallies(run.id).items() if name in valid), Tally())
     return Listed(
@@ -96,7 +119,7 @@ def _listed(ledger: Ledger, run: records.Run, costs: RunCosts) -> Listed:
         tally,
         ledger.verdicts(run.id),
         costs,
-        ledger.currency(),
+        currency,
     )
 
 
@@ -104,10 +127,10 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
     """The run that `fragment` names. Errors: CampaignError (USAGE: none, or several)."""
     with Ledger.open(workspace.ledger) as ledger:
         run = ledger.run(fragment)
-        costs = next(one for one in ledger.run_costs() if one.run == run.id)
+        costs = ledger.costs_of([run.id])[run.id]
         comparisons = ledger.comparisons(run.id)
         return Shown(
-            listed=_listed(ledger, run, costs),
+            listed=_listed(ledger, run, costs, ledger.currency()),
             boots=ledger.boots(run.id),
             cycles=ledger.cycles(run.id),
             steps=ledger.steps(run.id),

@@ -33,25 +33,20 @@ class Status:
 def status(workspace: Workspace) -> Status:
     """Reads the ledger. Errors: CampaignError where there is none."""
     with Ledger.open(workspace.ledger) as ledger:
-        runs = ledger.runs()
         baseline = like_the_newest(ledger.observations_of(kind="baseline"))
         return Status(
             campaign=_without_key(ledger.campaign()),
             total=ledger.total_cost(),
-            runs=len(runs),
+            runs=ledger.run_count(),
             baseline=pooled(baseline),
             tally=tally(baseline),
             hypotheses=ledger.hypothesis_costs(),
-            running=tuple(run for run in runs if run.status == "running"),
-            left=tuple(run for run in runs if _is_left(run)),
-            latest=runs[0] if runs else None,
+            running=ledger.running(),
+            left=ledger.left_runs(),
+            latest=next(iter(ledger.runs(1)), None),
         )
 
 
 def _without_key(campaign: records.CampaignRecord | None) -> records.CampaignRecord | None:
     """Whoever had the key could guess values from their hashes."""
     return None if campaign is None else replace(campaign, hash_key="")
-
-
-def _is_left(run: records.Run) -> bool:
-    return run.state == "dirty" or (run.status == "interrupted" and run.ended_at is None)
