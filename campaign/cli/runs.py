@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from campaign.cli import options
+from campaign.cli.compare import compare_runs
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
 from campaign.ledger.listing import EVERY_RUN, RunFilter
@@ -22,7 +23,10 @@ STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
 
 @click.group()
 def runs() -> None:
-    """List, show and retract runs; pause and stop those under way."""
+    """List, show, compare and retract runs; pause and stop those under way."""
+
+
+runs.add_command(compare_runs)
 
 
 @runs.command("list")

@@ -67,20 +67,23 @@ class ListingReads(Reader):
                   ORDER BY started_at DESC, rowid DESC"""
         return array("q", [row[0] for row in self._named_rows(sql, values)])
 
-    def runs_at(self, places: Sequence[int]) -> tuple[records.Run, ...]:
+    def runs_at(self, places: Sequence[int]) -> dict[int, records.Run]:
         """The runs at these places, in their order."""
-        found = {
-            row["place"]: row
-            for row in self._rows(
-                "SELECT rowid AS place, * FROM run WHERE rowid IN (SELECT value FROM json_each(?))",
-                json.dumps(list(places)),
-            )
-        }
-        return tuple(
-            as_seen(records.Run(**{name: found[one][name] for name in _RUN}))
+        rows = self._rows(
+            "SELECT rowid AS place, * FROM run WHERE rowid IN (SELECT value FROM json_each(?))",
+            json.dumps(list(places)),
+        )
+        found = {row["place"]: row for row in rows}
+        return {
+            one: as_seen(records.Run(**{name: found[one][name] for name in _RUN}))
             for one in places
             if one in found
-        )
+        }
+
+    def place_of(self, run: str) -> int | None:
+        """Where the run of that id is; None where there is none."""
+        rows = self._rows("SELECT rowid FROM run WHERE id = ?", run)
+        return int(rows[0][0]) if rows else None
 
     def run_count(self) -> int:
         """How many runs there are, whatever became of them."""

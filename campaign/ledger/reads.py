@@ -13,6 +13,7 @@ from campaign.ledger.listing import ListingReads, RunFilter, as_seen
 from campaign.ledger.live import LiveReads
 from campaign.ledger.owner import Owner
 from campaign.ledger.restarts import RestartReads
+from campaign.ledger.trend import TrendReads
 from hypotheses.hypothesis import Hypothesis, Standing
 from hypotheses.observation import Counts
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST = 5
 
 
-class Ledger(ArmReads, CostReads, EvidenceReads, ListingReads, LiveReads, RestartReads):
+class Ledger(ArmReads, CostReads, EvidenceReads, ListingReads, LiveReads, RestartReads, TrendReads):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
@@ -68,7 +69,7 @@ class Ledger(ArmReads, CostReads, EvidenceReads, ListingReads, LiveReads, Restar
     ) -> tuple[records.Run, ...]:
         """The runs by all that is given, the newest first, `limit` at most."""
         wanted = RunFilter(playbook, hypothesis, status)
-        return self.runs_at(self.places(wanted)[:limit])
+        return tuple(self.runs_at(self.places(wanted)[:limit]).values())
 
     def run(self, fragment: str) -> records.Run:
         """The one run whose id is, begins with or contains `fragment`.

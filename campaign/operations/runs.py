@@ -68,7 +68,7 @@ def listed(
     """
     with Ledger.open(workspace.ledger) as ledger:
         _check(workspace, ledger, wanted)
-        return _page(ledger, ledger.places(wanted)[:limit])
+        return tuple(_page(ledger, ledger.places(wanted)[:limit]).values())
 
 
 def _check(workspace: Workspace, ledger: Ledger, wanted: RunFilter) -> None:
@@ -80,27 +80,36 @@ def _check(workspace: Workspace, ledger: Ledger, wanted: RunFilter) -> None:
         _check_known("playbook", wanted.playbook, names, "runs list")
 
 
-def places(workspace: Workspace, wanted: RunFilter) -> "array[int]":
+def places(workspace: Workspace, wanted: RunFilter, known: "array[int] | None") -> "array[int]":
     """Where the runs that are meant are in the ledger, newest first: for `page`.
 
-    Errors: as `listed`.
+    `known` is the last answer to the same question; where all runs are meant and there are no new
+    ones, it is the answer. Errors: as `listed`.
     """
     with Ledger.open(workspace.ledger) as ledger:
+        if known is not None and wanted == EVERY_RUN and ledger.run_count() == len(known):
+            return known
         _check(workspace, ledger, wanted)
         return ledger.places(wanted)
 
 
-def page(workspace: Workspace, at: Sequence[int]) -> tuple[Listed, ...]:
+def place_of(workspace: Workspace, run: str) -> int | None:
+    """Where the run of that id is in the ledger. Errors: CampaignError."""
+    with Ledger.open(workspace.ledger) as ledger:
+        return ledger.place_of(run)
+
+
+def page(workspace: Workspace, at: Sequence[int]) -> dict[int, Listed]:
     """The runs at these places, in their order. Errors: CampaignError."""
     with Ledger.open(workspace.ledger) as ledger:
         return _page(ledger, at)
 
 
-def _page(ledger: Ledger, at: Sequence[int]) -> tuple[Listed, ...]:
+def _page(ledger: Ledger, at: Sequence[int]) -> dict[int, Listed]:
     runs = ledger.runs_at(at)
-    costs = ledger.costs_of([run.id for run in runs])
+    costs = ledger.costs_of([run.id for run in runs.values()])
     currency = ledger.currency()
-    return tuple(_listed(ledger, run, costs[run.id], currency) for run in runs)
+    return {place: _listed(ledger, run, costs[run.id], currency) for place, run in runs.items()}
 
 
 def _check_known(what: str, name: str, known: Collection[str], listing: str) -> None:
