@@ -22,8 +22,10 @@ CREATE INDEX run_by_standing ON run (id, status, retracted);
 CREATE INDEX step_by_boot ON step (boot, kind);
 DROP INDEX cycle_by_run;
 CREATE INDEX cycle_by_run ON cycle (run, boot, downtime_s, money);
+DROP INDEX cycle_by_boot;
+CREATE INDEX cycle_by_boot ON cycle (boot, requested_at, id, run);
 DROP INDEX boot_by_run;
-CREATE INDEX boot_by_run ON boot (run, id, occupied_s, money);
+CREATE INDEX boot_by_run ON boot (run, occupied_s, money, id, batch);
 DROP INDEX observation_by_run;
 CREATE INDEX observation_by_run ON observation (run, invalid, arm, id);
 
@@ -114,34 +116,56 @@ LEFT JOIN charges ON charges.run = run.id
 GROUP BY run.id;
 
 CREATE VIEW hypothesis_ledger AS
-WITH share AS (
-    SELECT
-        run.id AS run,
-        run.retracted IS NULL AS stands,
-        coalesce(run_hypothesis.hypothesis, '(none)') AS hypothesis,
-        1.0 / count(*) OVER (PARTITION BY run.id) AS part
-    FROM run
-    LEFT JOIN run_hypothesis ON run_hypothesis.run = run.id
+WITH shared AS (
+    SELECT run, count(*) AS hypotheses FROM run_hypothesis GROUP BY run HAVING count(*) > 1
+),
+share AS (
+    SELECT run, hypothesis, coalesce((SELECT hypotheses FROM shared WHERE shared.run = own.run), 1)
+               AS hypotheses
+    FROM run_hypothesis AS own
+),
+free AS (
+    SELECT id FROM run WHERE NOT EXISTS (SELECT 1 FROM run_hypothesis WHERE run = id)
+),
+-- CROSS JOIN: hypothesis by hypothesis in the order of an index, so that nothing has to be sorted.
+paid AS (
+    SELECT hypothesis, count(*) AS restarts, total(downtime_s / hypotheses) AS downtime_s,
+           0.0 AS occupied_s, total(money / hypotheses) AS money
+    FROM share CROSS JOIN cycle ON cycle.run = share.run GROUP BY hypothesis
+    UNION ALL
+    SELECT hypothesis, 0, 0.0, total(occupied_s / hypotheses), total(money / hypotheses)
+    FROM share CROSS JOIN boot ON boot.run = share.run GROUP BY hypothesis
+    UNION ALL
+    SELECT coalesce(hypothesis, '(none)'), 0, 0.0,
+           total(occupied_s / coalesce(hypotheses, 1)), total(money / coalesce(hypotheses, 1))
+    FROM ways_back LEFT JOIN share ON share.run = ways_back.run GROUP BY hypothesis
+    UNION ALL
+    SELECT '(none)', count(*), total(downtime_s), 0.0, total(money)
+    FROM free CROSS JOIN cycle ON cycle.run = free.id
+    UNION ALL
+    SELECT '(none)', 0, 0.0, total(occupied_s), total(money)
+    FROM free CROSS JOIN boot ON boot.run = free.id
 ),
 spent AS (
-    SELECT
-        coalesce(share.hypothesis, '(none)') AS hypothesis,
-        sum(restarts) AS restarts,
-        total(downtime_s * coalesce(part, 1.0)) AS downtime_s,
-        total(occupied_s * coalesce(part, 1.0)) AS occupied_s,
-        total(money * coalesce(part, 1.0)) AS money
-    FROM charges
-    LEFT JOIN share ON share.run = charges.run
-    GROUP BY 1
+    SELECT hypothesis, sum(restarts) AS restarts, total(downtime_s) AS downtime_s,
+           total(occupied_s) AS occupied_s, total(money) AS money
+    FROM paid GROUP BY hypothesis HAVING sum(restarts) > 0 OR occupied_s > 0 OR money > 0
 ),
 tried AS (
-    SELECT share.hypothesis, sum(fail) AS fail, sum(n) AS n
-    FROM share
-    JOIN trial_rates ON trial_rates.run = share.run AND trial_rates.counts
-    GROUP BY share.hypothesis
+    SELECT hypothesis, sum(fail) AS fail, sum(n) AS n
+    FROM run_hypothesis AS own
+    CROSS JOIN trial_rates ON trial_rates.run = own.run AND trial_rates.counts
+    GROUP BY hypothesis
+    UNION ALL
+    SELECT '(none)', sum(fail), sum(n)
+    FROM free CROSS JOIN trial_rates ON trial_rates.run = free.id AND trial_rates.counts
 ),
 ran AS (
-    SELECT hypothesis, sum(stands) AS runs FROM share GROUP BY hypothesis
+    SELECT hypothesis, sum(retracted IS NULL) AS runs
+    FROM run_hypothesis AS own CROSS JOIN run ON run.id = own.run GROUP BY hypothesis
+    UNION ALL
+    SELECT '(none)', sum(retracted IS NULL) FROM free CROSS JOIN run USING (id)
+    GROUP BY 1
 ),
 named AS (
     SELECT slug, standing FROM hypothesis
