@@ -49,13 +49,14 @@ _VERDICT = """(SELECT word FROM verdict WHERE verdict.run = run.id
 class ListingReads(Reader):
     """Reads for lists of runs."""
 
-    def places(self, wanted: RunFilter = EVERY_RUN) -> "array[int]":
-        """Where the runs that are meant are, the newest first: for `runs_at`.
+    def places(self, wanted: RunFilter, limit: int | None = None) -> "array[int]":
+        """Where the runs that are meant are, the newest first, `limit` at most: for `runs_at`.
 
         A place is eight bytes and stays a run's own, so the whole of a long list may be kept
         while only what is on the screen is read.
         """
-        values: dict[str, str | None] = {
+        values: dict[str, str | int | None] = {
+            "limit": -1 if limit is None else limit,
             "playbook": wanted.playbook,
             "hypothesis": wanted.hypothesis,
             "status": wanted.status,
@@ -64,7 +65,7 @@ class ListingReads(Reader):
             "gone": json.dumps(self._gone()) if wanted.status else "[]",
         }
         sql = f"""SELECT rowid FROM run WHERE {_conditions(wanted)}
-                  ORDER BY started_at DESC, rowid DESC"""
+                  ORDER BY started_at DESC, rowid DESC LIMIT :limit"""
         return array("q", [row[0] for row in self._named_rows(sql, values)])
 
     def runs_at(self, places: Sequence[int]) -> dict[int, records.Run]:

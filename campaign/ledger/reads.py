@@ -69,7 +69,7 @@ class Ledger(ArmReads, CostReads, EvidenceReads, ListingReads, LiveReads, Restar
     ) -> tuple[records.Run, ...]:
         """The runs by all that is given, the newest first, `limit` at most."""
         wanted = RunFilter(playbook, hypothesis, status)
-        return tuple(self.runs_at(self.places(wanted)[:limit]).values())
+        return tuple(self.runs_at(self.places(wanted, limit)).values())
 
     def run(self, fragment: str) -> records.Run:
         """The one run whose id is, begins with or contains `fragment`.

@@ -68,7 +68,7 @@ def listed(
     """
     with Ledger.open(workspace.ledger) as ledger:
         _check(workspace, ledger, wanted)
-        return tuple(_page(ledger, ledger.places(wanted)[:limit]).values())
+        return tuple(_page(ledger, ledger.places(wanted, limit)).values())
 
 
 def _check(workspace: Workspace, ledger: Ledger, wanted: RunFilter) -> None:

@@ -11,6 +11,8 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 def rate_plot(points: Sequence[Counts], top: float, width: int, height: int) -> list[str]:
     """One column a point: its 95% interval as a line over 0 to `top` (a share), its rate as a dot.
 
+    Where all trials ended the same way there is no dot, since only the bound is known.
+
     Points that there is no room for are joined with their neighbours.
     """
     joined = _fitted(points, width)
@@ -21,7 +23,8 @@ def rate_plot(points: Sequence[Counts], top: float, width: int, height: int) -> 
             low, high = (_row(share, top, height) for share in (interval.low, interval.high))
             for row in range(high, low + 1):
                 grid[row][place] = "│"
-            grid[_row(one.fail / one.n, top, height)][place] = "●"
+            dot = "┴" if not one.fail else "┬" if not one.passed else "●"
+            grid[_row(one.fail / one.n, top, height)][place] = dot
     return ["".join(row) for row in grid]
 
 

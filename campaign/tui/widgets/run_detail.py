@@ -4,17 +4,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from campaign.cli.text import count, money, seconds, shown, when
+from campaign.cli.text import count, seconds, shown, spent, when
 from campaign.ledger import records
 from campaign.ledger.query import mapping
 from campaign.operations.runs import Shown
 from campaign.tui.colours import VERDICTS, colour
-from campaign.tui.figures import bar, rate_short, top_of
+from campaign.tui.figures import bar, cut, rate_short, top_of
 from campaign.tui.widgets.pane import Pane
 from campaign.tui.widgets.runs import outcome
 from hypotheses.observation import Counts
@@ -22,7 +23,7 @@ from hypotheses.observation import Counts
 MOST_KEYS = 50
 """As many keys of a comparison are shown; `campaign runs show` has all."""
 
-_BAR = 24
+_BAR, _NAME, _BESIDE, _ENOUGH = 24, 20, 46, 54
 _ADDED, _REMOVED = "success", "error"
 
 
@@ -52,6 +53,9 @@ The command in the frame prints the same.
         if self._run is None or self._run.listed.run.id != run.listed.run.id:
             self.scroll.scroll_home(animate=False)
         self._run = run
+        self.draw()
+
+    def on_resize(self) -> None:
         self.draw()
 
     def draw(self) -> None:
@@ -110,9 +114,11 @@ The command in the frame prints the same.
         top = top_of([counts for _, counts in rows])
         if rows:
             grid = _grid("lrrl")
+            width = self.scroll.scrollable_content_region.width
             for seen, counts in rows:
-                name = shown(seen.arm or seen.reproducer)
-                grid.add_row(name, str(counts), rate_short(counts), bar(counts, _BAR, top))
+                name = cut(shown(seen.arm or seen.reproducer), _NAME)
+                line = bar(counts, min(_BAR, width - _BESIDE), top) if width > _ENOUGH else ""
+                grid.add_row(name, str(counts), rate_short(counts), line)
             yield grid
         for seen, counts in rows:
             if counts.censored:
@@ -146,14 +152,13 @@ The command in the frame prints the same.
             yield self._quiet(f"and {len(keys) - MOST_KEYS} more: campaign runs show prints all")
 
     def _steps(self, one: Shown) -> Iterator[RenderableType]:
-        if one.steps:
-            grid = _grid("rllrl")
-            for step in one.steps:
-                took = "-" if step.ended_at is None else seconds(step.ended_at - step.started_at)
-                about = "; ".join(text for text in (step.detail, step.undo) if text)
-                row = (str(step.position), step.name, step.status, took, about)
-                grid.add_row(*(shown(cell) for cell in row))
-            yield grid
+        for step in one.steps:
+            took = "-" if step.ended_at is None else seconds(step.ended_at - step.started_at)
+            place = (f"{step.position:>2} ", self._tint("quiet"))
+            yield Text.assemble(place, shown(f"{step.name}  {step.status}, {took}"))
+            about = "; ".join(text for text in (step.detail, step.undo) if text)
+            if about:
+                yield Padding(self._quiet(about), (0, 0, 0, 3))
 
     def _changes(self, one: Shown) -> Iterator[RenderableType]:
         def change(edit: records.Edit) -> tuple[str, str, str]:
@@ -171,18 +176,19 @@ The command in the frame prints the same.
         return Text(f"  {shown(line)}", self._tint(tint))
 
     def _cycles(self, one: Shown) -> Iterator[RenderableType]:
+        for cycle in one.cycles:
+            yield Text(
+                f"{shown(cycle.services)}: {seconds(cycle.downtime_s)} down, {cycle.outcome}"
+            )
+            killed = f"; killed {cycle.killed}" if cycle.killed else ""
+            parts = (
+                f"drain {seconds(cycle.drain_s)}, down {seconds(cycle.down_s)},"
+                f" warm-up {seconds(cycle.warmup_s)}{killed}"
+            )
+            yield Padding(self._quiet(parts), (0, 0, 0, 3))
         if one.cycles:
-            grid = _grid("lrrrrl")
-            heads = ("services", "drain", "down", "warm-up", "downtime", "")
-            grid.add_row(*(self._quiet(head) for head in heads))
-            for cycle in one.cycles:
-                times = (cycle.drain_s, cycle.down_s, cycle.warmup_s, cycle.downtime_s)
-                ended = cycle.outcome + (f", killed {cycle.killed}" if cycle.killed else "")
-                grid.add_row(shown(cycle.services), *map(seconds, times), shown(ended))
-            yield grid
-            costs = one.listed.costs
-            paid = money(costs.money, one.listed.currency)
-            yield self._quiet(f"in all {seconds(costs.downtime_s)} down, cost {paid}")
+            costs, currency = one.listed.costs, one.listed.currency
+            yield self._quiet(f"in all {spent(costs, currency)}")
 
     def _proof(self, one: Shown) -> Iterator[RenderableType]:
         for boot in one.boots:
