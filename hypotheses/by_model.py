@@ -24,6 +24,8 @@ TELLING = 3.0
 """A restart speaks for one side when its counts are this many times as probable there."""
 RESIDUAL = 0.25
 """A removal that leaves more than this share of the rate is a mitigation."""
+REFUTING = 2
+"""Restarts that must say the same to refute: it stayed with the cause off, or went with it on."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,7 @@ def _against_it(case: _Case) -> Verdict | None:
 def _refuted(case: _Case) -> Verdict | None:
     belief, settings = case.belief, case.belief.settings
     part = belief.part(case.cause)
-    if part > settings.refuted or len(case.stayed) + len(case.went) < 2:
+    if part > settings.refuted or max(len(case.stayed), len(case.went)) < REFUTING:
         return None
     speaking = _against(case)
     if belief.none >= settings.supported:

@@ -31,6 +31,23 @@ class ByPosition:
         )
 
 
+def in_order_of_start(trials: Sequence[Trial], ends: Sequence[float]) -> tuple[Trial, ...]:
+    """`trials`, which ended at `ends` (seconds), in the order they began; none where they have no
+    order, for they all ran at once.
+
+    Trials that run beside each other end in another order than they began, the short ones first,
+    and failing ones are often short. A trial that does not say how long it took counts as one
+    that ran alone: those are in order as they came.
+    """
+    if not all(trial.seconds is not None for trial in trials):
+        return tuple(trials)
+    starts = [end - (trial.seconds or 0) for trial, end in zip(trials, ends, strict=True)]
+    if len(trials) > 1 and max(starts) < min(ends):
+        return ()
+    by_start = sorted(range(len(trials)), key=starts.__getitem__)
+    return tuple(trials[index] for index in by_start)
+
+
 def by_position(trials: Sequence[Trial]) -> ByPosition:
     """Whether the first half of `trials` failed as often as the second (Fisher's exact test).
 

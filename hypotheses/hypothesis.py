@@ -1,5 +1,6 @@
 """A hypothesis: a falsifiable claim about the cause of the symptom."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,6 +14,17 @@ class Standing(StrEnum):
     REFUTED = "refuted"
     CONFIRMED = "confirmed"
     ABANDONED = "abandoned"
+
+
+GLYPHS: Mapping[str, str] = {
+    Standing.OPEN: "○",
+    Standing.LEADING: "◐",
+    Standing.SUPPORTED: "▲",
+    Standing.REFUTED: "✗",
+    Standing.CONFIRMED: "●",
+    Standing.ABANDONED: "–",
+}
+"""A shape beside each standing's word, so that no colour tells alone."""
 
 
 @dataclass(frozen=True)

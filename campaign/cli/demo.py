@@ -55,18 +55,22 @@ def _run(workspace: Workspace, folder: Path) -> int:
         click.echo(_report(workspace))
         click.echo(
             _next(
-                folder, "campaign status", "campaign runs list", "campaign runs show idxk-checksum"
+                folder,
+                "campaign status",
+                "campaign runs show idxk-checksum",
+                "campaign report",
+                "campaign tui",
             )
         )
     return outcome.exit
 
 
 def _report(workspace: Workspace) -> str:
-    from campaign.ledger.reads import Ledger
-    from campaign.report.markdown import render
+    from campaign.operations.report import report
+    from campaign.report.markdown import in_short
+    from campaign.report.scope import Scope
 
-    with Ledger.open(workspace.ledger) as ledger:
-        return render(ledger)
+    return in_short(report(workspace, Scope()))
 
 
 def _next(folder: Path, *commands: str) -> str:

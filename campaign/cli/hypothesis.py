@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from campaign.cli import options
-from campaign.cli.text import GLYPHS, columns, shown, spent, when
+from campaign.cli.text import columns, shown, spent, when
 from campaign.operations import hypotheses as operations
 from campaign.operations.hypotheses import Listed, Shown
-from hypotheses.hypothesis import Hypothesis, Standing
+from hypotheses.hypothesis import GLYPHS, Hypothesis, Standing
 
 
 @click.group()

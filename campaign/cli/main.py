@@ -6,6 +6,7 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -33,7 +34,11 @@ COMMANDS = {
     "status": ("status", "Show where the campaign stands."),
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
     "runs": ("runs", "List, show and retract runs; pause and stop those under way."),
-    "report": ("status", "Print the campaign's report."),
+    "report": ("report", "Tell the campaign as a page, a table or data."),
+    "history": ("history", "Look back at several campaigns."),
+    "export": ("archive", "Write the campaign to one archive."),
+    "import": ("archive", "Bring in a campaign from an archive."),
+    "prune": ("prune", "Remove the logs of old runs; every number stays."),
     "services": ("services", "Start, stop and list the services."),
     "schema": ("files", "Print the JSON Schema of the files."),
     "tui": ("tui", "Open the terminal UI; so does campaign alone, in a workspace."),
@@ -50,7 +55,8 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         module = import_module(f"campaign.cli.{COMMANDS[name][0]}")
-        command: click.Command = getattr(module, name.replace("-", "_"))
+        attribute = name.replace("-", "_")
+        command: click.Command = getattr(module, f"{attribute}_" if iskeyword(name) else attribute)
         return command
 
     def resolve_command(

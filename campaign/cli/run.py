@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,9 +14,11 @@ from campaign.cli.progress import Progress
 from campaign.cli.text import shown, tell
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
+from campaign.operations import junit
 from campaign.operations import plan as planning
 from campaign.operations.plan import Planned, Request
 from campaign.operations.run import Ready, ready
+from campaign.workspace import Workspace
 
 if TYPE_CHECKING:
     from campaign.engine.run import Outcome
@@ -66,6 +69,12 @@ def _show(planned: Planned, diff: bool, as_json: bool) -> None:
 @click.option(
     "--expect", type=click.Choice(WORDS), help="Exit 1 unless every verdict is this word."
 )
+@click.option(
+    "--junit-xml",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write how each run ended to FILE, for a CI server.",
+)
 @options.as_json
 @click.pass_context
 def run(
@@ -78,6 +87,7 @@ def run(
     dry_run: bool,
     diff: bool,
     expect: str | None,
+    junit_xml: Path | None,
     as_json: bool,
 ) -> int:
     """Run the PLAYBOOKs as one campaign, sharing restarts; then put everything back.
@@ -90,11 +100,24 @@ def run(
     if dry_run:
         _show(planning.plan(workspace, request), diff, as_json)
         return Exit.COMPLETED
+    if junit_xml is not None:
+        junit.check_place(junit_xml)
     with ready(workspace, request, options.command_line()) as one:
         tell(plans.as_text(one.planned, diffs=diff))
         _confirm(one.planned, yes, yes_i_mean)
         outcome = carry_out(one)
-    return _ended(outcome, expect, as_json)
+    code = _ended(outcome, expect, as_json)
+    return code if junit_xml is None else _junit(junit_xml, workspace, outcome, expect) or code
+
+
+def _junit(path: Path, workspace: Workspace, outcome: "Outcome", expect: str | None) -> int:
+    """USAGE where the run was well and its file cannot be written; a worse end stays what it is."""
+    try:
+        junit.write(path, workspace, outcome, expect)
+    except CampaignError as error:
+        tell(f"campaign: {error}")
+        return 0 if outcome.exit else error.exit
+    return 0
 
 
 def carry_out(one: Ready) -> "Outcome":

@@ -12,7 +12,7 @@ from campaign.cli import options
 from campaign.cli.compare import compare_runs
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
-from campaign.ledger.listing import EVERY_RUN, RunFilter
+from campaign.ledger.filtering import EVERY_RUN, RunFilter
 from campaign.operations import control
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown

@@ -1,15 +1,14 @@
-"""status and report: read from the ledger, quick to start."""
+"""status: read from the ledger, quick to start."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
 from campaign.cli import options
-from campaign.cli.text import GLYPHS, columns, count, money, seconds, shown, spent, when
-from campaign.errors import CampaignError, Exit
+from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.operations import status as reading
 from campaign.operations.status import Status
+from hypotheses.hypothesis import GLYPHS
 
 
 @click.command()
@@ -61,27 +60,3 @@ def _hypotheses(found: Status, currency: str) -> Iterator[str]:
             )
         )
     yield columns(rows, right=(3, 4, 5, 6))
-
-
-@click.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file instead of standard output.",
-)
-@click.pass_context
-def report(context: click.Context, output: Path | None) -> None:
-    """Print the campaign's report as Markdown."""
-    from campaign.ledger.reads import Ledger
-    from campaign.report.markdown import render
-
-    with Ledger.open(options.workspace(context).ledger) as ledger:
-        text = render(ledger)
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CampaignError(Exit.USAGE, f"cannot write {output}: {error.strerror}") from error

@@ -8,16 +8,6 @@ from typing import Protocol
 
 import click
 
-GLYPHS = {
-    "open": "○",
-    "leading": "◐",
-    "supported": "▲",
-    "refuted": "✗",
-    "confirmed": "●",
-    "abandoned": "–",
-}
-"""What stands before a hypothesis, by its standing."""
-
 
 def tell(text: str, *, newline: bool = True) -> None:
     """Text on standard error; lost, and nothing more, where nobody is there to read it."""
@@ -27,6 +17,8 @@ def tell(text: str, *, newline: bool = True) -> None:
 
 def width(text: str) -> int:
     """Columns that `text` takes on a terminal: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
     return sum(
         0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1
         for one in text
@@ -35,6 +27,8 @@ def width(text: str) -> int:
 
 def shown(text: str) -> str:
     """`text` without control characters, so that nothing from a log or a file drives a terminal."""
+    if text.isprintable():
+        return text
     return "".join(
         one if one in "\n\t" or unicodedata.category(one)[0] != "C" else "\ufffd" for one in text
     )

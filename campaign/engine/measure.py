@@ -25,7 +25,7 @@ class Seen:
     """What a boot's measures have found so far.
 
     `arrivals` says when each of `trials` came, `crashed` which services' deaths were counted,
-    `sequences` has the trials of each reproduction whose order is known.
+    `sequences` has the trials of each reproduction in the order they began, where that is known.
     """
 
     trials: list[Trial] = field(default_factory=list)

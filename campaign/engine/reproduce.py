@@ -15,6 +15,7 @@ from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.session import Session
 from campaign.engine.stopping import Watch
 from campaign.ledger import records
+from hypotheses.drift import in_order_of_start
 from hypotheses.observation import Counts, Result, Trial, count
 from hypotheses.tally import Tally
 from playbooks.hosts.processes import Exit
@@ -213,7 +214,8 @@ class _Reproduction:
         self._artifact.close()
         if self._reproducer.parse.streams:
             start = len(self._seen.trials) - self._stored
-            self._seen.sequences.append(tuple(self._seen.trials[start:]))
+            ran = in_order_of_start(self._seen.trials[start:], self._seen.arrivals[start:])
+            self._seen.sequences.append(ran)
         end = self._watch.end
         if end is not None:
             self._session.recorder.update(

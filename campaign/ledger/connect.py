@@ -1,11 +1,12 @@
 """Opening the ledger, for reading and for writing, and telling what SQLite has against it."""
 
 import fcntl
+import glob
 import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 5.0
 """How long to wait for another process's lock, in seconds."""
+CHECKED_BYTES = 16 * 1024 * 1024
+"""A ledger up to this size is checked whole whenever it is opened, in some milliseconds."""
 
 _OLDEST_SQLITE = (3, 37, 0)
 
@@ -75,28 +78,43 @@ def _told(path: Path, error: sqlite3.Error) -> CampaignError:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """A read-only connection to the ledger at `path`, rows by name; never creates a file.
+    """A read-only connection to the ledger at `path`, rows by name; never creates a ledger.
+
+    One of an older version is brought up to date first, with a backup.
 
     Raises:
         CampaignError: REFUSED when there is no ledger, or none that this version can read.
     """
     _check_file(path, may_be_missing=False)
+    if _is_older(path):
+        open_writer(path, create=False).close()
     with complaints(path):
         connection = _connect(path, "ro&immutable=1" if _is_at_rest(path) else "ro")
         try:
             connection.row_factory = sqlite3.Row
             _check_version(path, connection)
+            _check_whole(path, connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
 
+def open_snapshot(path: Path) -> sqlite3.Connection:
+    """As `open_reader`; all that is read through it is the ledger as it is now."""
+    connection = open_reader(path)
+    with complaints(path):
+        connection.execute("BEGIN")
+        connection.execute("SELECT 1 FROM campaign").fetchone()
+    return connection
+
+
 def open_writer(path: Path, *, create: bool) -> "Database":
     """A connection that may write to the ledger at `path`, brought up to date.
 
-    Every commit is synced to the disk; foreign keys are enforced. `create` makes the ledger
-    where there is none (its folder must exist).
+    What it was before an update stays beside it, as `campaign.db.version-4`. Every commit is
+    synced to the disk; foreign keys are enforced. `create` makes the ledger where there is none
+    (its folder must exist).
 
     Raises:
         CampaignError: REFUSED when there is no ledger and `create` is false, or it is locked,
@@ -130,11 +148,41 @@ def _prepare(path: Path, database: "Database", create: bool) -> None:
 
     if not create or not _is_empty(database.conn):
         _check_version(path, database.conn, oldest=1)
+        _check_whole(path, database.conn)
+    version = _pragma(database.conn, "user_version")
     database.execute("PRAGMA foreign_keys = ON")
     database.execute("PRAGMA synchronous = FULL")
-    if _pragma(database.conn, "user_version") < VERSION:
+    if version < VERSION:
+        if version:
+            _back_up(path, database.conn, version)
         database.execute("PRAGMA journal_mode = WAL")
         bring_up_to_date(database)
+
+
+def _is_older(path: Path) -> bool:
+    """Whether this is a ledger that an older version has written, as far as can be told."""
+    with complaints(path), closing(_connect(path, "ro")) as connection:
+        ours = _pragma(connection, "application_id") == APPLICATION_ID
+        return ours and 0 < _pragma(connection, "user_version") < VERSION
+
+
+def _back_up(path: Path, connection: sqlite3.Connection, version: int) -> None:
+    """A copy of the ledger as it is, under a name that no earlier copy has."""
+    name = f"{path.name}.version-{version}"
+    taken = sum(1 for _ in path.parent.glob(f"{glob.escape(name)}*"))
+    copy = path.with_name(f"{name}.{taken + 1}" if taken else name)
+    with closing(sqlite3.connect(copy)) as target:
+        connection.backup(target)
+
+
+def _check_whole(path: Path, connection: sqlite3.Connection) -> None:
+    """Larger ledgers are found damaged only when the damaged part is read."""
+    if path.stat().st_size > CHECKED_BYTES:
+        return
+    (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        what, fix = _COMPLAINTS[sqlite3.SQLITE_CORRUPT]
+        raise CampaignError(Exit.REFUSED, f"{path}: {what}", fix)
 
 
 def _check_file(path: Path, *, may_be_missing: bool) -> None:
@@ -177,7 +225,7 @@ def _check_version(path: Path, connection: sqlite3.Connection, oldest: int = VER
         raise CampaignError(
             Exit.REFUSED,
             f"{path}: the ledger has version {version}, and this program reads {VERSION}",
-            "`campaign init` brings it up to date",
+            "let `campaign` write in its folder, so that it can bring it up to date",
         )
 
 

@@ -56,6 +56,36 @@ class RunCosts:
 
 
 @dataclass(frozen=True)
+class BootLine:
+    """A row of the view boot_ledger: a boot, its trials, and what is charged for it.
+
+    `run`, `playbook` and `kind` are None for a boot that no run pays for; `counts` says whether
+    its trials are evidence.
+    """
+
+    boot: str
+    run: str | None
+    playbook: str | None
+    kind: str | None
+    way_back: bool
+    arm: str
+    toggles: str
+    effect: str | None
+    started_at: float
+    fail: int
+    n: int
+    censored: int
+    exposure: float | None
+    unit: str | None
+    stopped: str
+    counts: bool
+    restarts: int
+    downtime_s: float
+    occupied_s: float
+    money: float
+
+
+@dataclass(frozen=True)
 class Pace:
     """What this ledger's boots took, in seconds: means over those that restarted something.
 
@@ -125,6 +155,16 @@ class CostReads(Reader):
         """What each of these runs cost, by its id."""
         found = self._records(RunCosts, _COSTS, json.dumps(list(runs)))
         return {one.run: one for one in found}
+
+    def boot_lines(self) -> tuple[BootLine, ...]:
+        """All boots with their trials and costs, oldest first."""
+        rows = self._rows("SELECT * FROM boot_ledger ORDER BY started_at, boot")
+        return tuple(
+            BootLine(
+                **{**dict(row), "way_back": bool(row["way_back"]), "counts": bool(row["counts"])}
+            )
+            for row in rows
+        )
 
     def mean_downtime(self, services: Iterable[str]) -> float | None:
         """Mean seconds down of the healthy cycles so far that restarted exactly `services`."""

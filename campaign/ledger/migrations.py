@@ -43,7 +43,13 @@ def exposure(db: Database) -> None:
 @MIGRATIONS()
 def requests(db: Database) -> None:
     """What is asked of runs while they go on, and how many trials an observation plans."""
-    _execute(db, "007_requests.sql")
+    _execute(db, "006_requests.sql")
+
+
+@MIGRATIONS()
+def boots(db: Database) -> None:
+    """Each boot with its trials and costs."""
+    _execute(db, "007_boots.sql")
 
 
 @MIGRATIONS()
@@ -54,11 +60,18 @@ def counts(db: Database) -> None:
 
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
+    bring_up_to(database, VERSION)
+
+
+def bring_up_to(database: Database, version: int) -> None:
+    """As `bring_up_to_date`, but to a `version` up to this program's own."""
     database.execute("BEGIN IMMEDIATE")
     try:
-        MIGRATIONS.apply(database)
+        pending = MIGRATIONS.pending(database)
+        later = pending[version - (VERSION - len(pending)) :]
+        MIGRATIONS.apply(database, stop_before=[one.name for one in later])
         database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        database.execute(f"PRAGMA user_version = {VERSION}")
+        database.execute(f"PRAGMA user_version = {version}")
         database.commit()
     finally:
         database.rollback()

@@ -9,7 +9,9 @@ from campaign.ledger import records
 from campaign.ledger.arms import ArmReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
-from campaign.ledger.listing import ListingReads, RunFilter, as_seen
+from campaign.ledger.filtering import FilteredReads, RunFilter, as_seen
+from campaign.ledger.history import HistoryReads
+from campaign.ledger.listing import ListReads
 from campaign.ledger.live import LiveReads
 from campaign.ledger.owner import Owner
 from campaign.ledger.restarts import RestartReads
@@ -23,7 +25,17 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST = 5
 
 
-class Ledger(ArmReads, CostReads, EvidenceReads, ListingReads, LiveReads, RestartReads, TrendReads):
+class Ledger(
+    ArmReads,
+    CostReads,
+    EvidenceReads,
+    FilteredReads,
+    HistoryReads,
+    ListReads,
+    LiveReads,
+    RestartReads,
+    TrendReads,
+):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
@@ -82,6 +94,19 @@ class Ledger(ArmReads, CostReads, EvidenceReads, ListingReads, LiveReads, Restar
             return as_seen(exact[0])
         ids = [str(row["id"]) for row in self._rows("SELECT id FROM run ORDER BY started_at")]
         return self.run(_the_one(fragment, ids))
+
+    def unsettled(self) -> tuple[records.Run, ...]:
+        """The runs under way, and those that are not all put back, the newest first."""
+        rows = self._records(
+            records.Run,
+            """
+            SELECT * FROM run
+            WHERE status = 'running' OR state = 'dirty'
+               OR (status = 'interrupted' AND ended_at IS NULL)
+            ORDER BY started_at DESC, rowid DESC
+            """,
+        )
+        return tuple(as_seen(run) for run in rows)
 
     def owners(self) -> tuple[Owner, ...]:
         """The processes behind the runs that are stored as running, gone ones among them."""

@@ -15,6 +15,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.connect import complaints, open_writer
 from campaign.ledger.counting import ADD_COUNTED, counted
+from campaign.ledger.merge import Merged, attached, merge_rows
 from campaign.ledger.tables import CAMPAIGN, HYPOTHESIS, RUN_HYPOTHESIS, TABLES, Record, Table
 from hypotheses.hypothesis import Hypothesis, Standing
 
@@ -199,6 +200,30 @@ class Recorder:
                     Exit.USAGE, f"the run {run} is retracted already: {row['retracted']}"
                 )
             self.update(records.Run, run, retracted=reason, retracted_at=time.time())
+
+    def drop_tails(self, runs: Iterable[str]) -> None:
+        """Forgets the end of the output that observations of these runs keep."""
+        with self.transaction():
+            for run in runs:
+                self._change(TABLES[records.Observation], "run", run, {"tail": ""})
+
+    def compact(self) -> None:
+        """Gives the room of what was forgotten back to the disk; needs the ledger to itself."""
+        with complaints(self.path):
+            self._database.execute("VACUUM")
+            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def merge(self, other: Path) -> Merged:
+        """Adds all rows that the ledger at `other` has and this one does not.
+
+        REFUSED where that ledger is of another campaign.
+        """
+        with (
+            complaints(self.path),
+            attached(self._database.conn, other),
+            self.transaction(),
+        ):
+            return merge_rows(self._database.conn)
 
     def _tell(
         self,

@@ -69,11 +69,6 @@ class Run:
     retracted: str | None = None
     retracted_at: float | None = None
 
-    @property
-    def is_left(self) -> bool:
-        """Whether it is over and has left something to put back, or may have."""
-        return self.state == "dirty" or (self.status == "interrupted" and self.ended_at is None)
-
 
 @dataclass(frozen=True)
 class RunTerms:

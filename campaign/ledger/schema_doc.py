@@ -76,6 +76,15 @@ VIEWS = (
         "FROM cycle_costs WHERE outcome = 'healthy' GROUP BY services;",
     ),
     View(
+        "boot_ledger",
+        "Each boot: what was tried in it and what it cost, the way back to the base included. The"
+        " rows sum to the campaign's totals.",
+        "How did the failure rate go from restart to restart?",
+        "SELECT datetime(started_at, 'unixepoch') AS at, playbook, arm,\n"
+        "       fail || '/' || n AS trials, sum(money) OVER (ORDER BY started_at) AS spent\n"
+        "FROM boot_ledger WHERE n > 0 ORDER BY started_at;",
+    ),
+    View(
         "trial_rates",
         "The trials of each observation, counted.",
         "How often does each playbook's arm fail, as far as it is evidence?",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from campaign.engine.belief import believe
 from campaign.engine.budget import NO_LIMITS, Limits, allowed
@@ -29,6 +30,7 @@ class Advice:
     `settled` says what is decided, empty while nothing is; `due` is the purpose of a control that
     must come first. `notes` say what stands out, `left_out` which playbooks cannot be chosen among
     and `beyond` which cost more than is left, each with why; `left` is what is left of each limit.
+    `epochs` are the runs with which the baseline's rate moved.
     """
 
     campaign: str
@@ -44,6 +46,7 @@ class Advice:
     left_out: tuple[str, ...]
     beyond: tuple[str, ...]
     left: Mapping[str, float]
+    epochs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
         left_out=left_out,
         beyond=tuple(f"{name}: {why}" for name, why in lacking.items()),
         left=there.limited,
+        epochs=tuple(new.run for old, new in pairwise(belief.restarts) if new.epoch > old.epoch),
     )
 
 

@@ -12,7 +12,7 @@ from campaign.engine.standing import judge_anew
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.costs import RunCosts
-from campaign.ledger.listing import EVERY_RUN, NO_HYPOTHESIS, RunFilter
+from campaign.ledger.filtering import EVERY_RUN, NO_HYPOTHESIS, RunFilter
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.operations.meant import meant
@@ -107,9 +107,7 @@ def page(workspace: Workspace, at: Sequence[int]) -> dict[int, Listed]:
 
 def _page(ledger: Ledger, at: Sequence[int]) -> dict[int, Listed]:
     runs = ledger.runs_at(at)
-    costs = ledger.costs_of([run.id for run in runs.values()])
-    currency = ledger.currency()
-    return {place: _listed(ledger, run, costs[run.id], currency) for place, run in runs.items()}
+    return dict(zip(runs, _listed(ledger, list(runs.values())), strict=True))
 
 
 def _check_known(what: str, name: str, known: Collection[str], listing: str) -> None:
@@ -117,29 +115,31 @@ def _check_known(what: str, name: str, known: Collection[str], listing: str) -> 
         raise CampaignError(Exit.USAGE, f"there is no {what} {name!r}", meant(name, known, listing))
 
 
-def _listed(ledger: Ledger, run: records.Run, costs: RunCosts, currency: str) -> Listed:
-    valid = {one.id for one in ledger.observations(run.id) if one.invalid is None}
-    tally = sum((one for name, one in ledger.tallies(run.id).items() if name in valid), Tally())
-    return Listed(
-        run,
-        ledger.terms(run.id),
-        ledger.hypotheses_of(run.id),
-        tally.counts,
-        tally,
-        ledger.verdicts(run.id),
-        costs,
-        currency,
-    )
+def _listed(ledger: Ledger, runs: Sequence[records.Run]) -> Iterator[Listed]:
+    ids = [run.id for run in runs]
+    outlines, costs, currency = ledger.outlines(ids), ledger.costs_of(ids), ledger.currency()
+    for run in runs:
+        known = outlines[run.id]
+        yield Listed(
+            run,
+            known.terms,
+            tuple(known.hypotheses),
+            known.tally.counts,
+            known.tally,
+            tuple(known.verdicts),
+            costs[run.id],
+            currency,
+        )
 
 
 def shown(workspace: Workspace, fragment: str) -> Shown:
     """The run that `fragment` names. Errors: CampaignError (USAGE: none, or several)."""
     with Ledger.open(workspace.ledger) as ledger:
         run = ledger.run(fragment)
-        costs = ledger.costs_of([run.id])[run.id]
+        (listed,) = _listed(ledger, [run])
         comparisons = ledger.comparisons(run.id)
         return Shown(
-            listed=_listed(ledger, run, costs, ledger.currency()),
+            listed=listed,
             boots=ledger.boots(run.id),
             cycles=ledger.cycles(run.id),
             steps=ledger.steps(run.id),

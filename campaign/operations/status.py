@@ -15,8 +15,8 @@ class Status:
     """The campaign, its costs, its hypotheses, and the runs that a person should know of.
 
     `baseline` pools the valid baselines under the newest one's conditions, `tally` is what they
-    show; `running` are runs under
-    way, `left` those that were interrupted or could not be put back whole.
+    show; `running` are runs under way, `left` those that were interrupted or could not be put
+    back whole, the newest first.
     """
 
     campaign: records.CampaignRecord | None
@@ -33,6 +33,7 @@ class Status:
 def status(workspace: Workspace) -> Status:
     """Reads the ledger. Errors: CampaignError where there is none."""
     with Ledger.open(workspace.ledger) as ledger:
+        unsettled = ledger.unsettled()
         baseline = like_the_newest(ledger.observations_of(kind="baseline"))
         return Status(
             campaign=_without_key(ledger.campaign()),
@@ -41,9 +42,9 @@ def status(workspace: Workspace) -> Status:
             baseline=pooled(baseline),
             tally=tally(baseline),
             hypotheses=ledger.hypothesis_costs(),
-            running=ledger.running(),
-            left=ledger.left_runs(),
-            latest=next(iter(ledger.runs(1)), None),
+            running=tuple(run for run in unsettled if run.status == "running"),
+            left=tuple(run for run in unsettled if run.status != "running"),
+            latest=next(iter(ledger.runs(limit=1)), None),
         )
 
 

@@ -8,6 +8,8 @@ from campaign.report.literal import line_start
 
 def columns(text: str) -> int:
     """Columns that `text` takes on a terminal: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
     return sum(
         0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1
         for one in text

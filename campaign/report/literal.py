@@ -34,6 +34,8 @@ _NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 
 def visible(text: str) -> str:
     """`text` without control characters; line breaks and tabs stay."""
+    if text.isprintable():
+        return text
     return "".join(
         one if one in "\n\t" or unicodedata.category(one)[0] != "C" else REPLACEMENT for one in text
     )

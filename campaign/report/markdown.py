@@ -1,39 +1,38 @@
 """The report as Markdown, for a terminal as much as for a page."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
-from campaign.ledger.reads import Ledger
-from campaign.report.content import Report, collect
-from campaign.report.costs import CostPart, Spent
+from campaign.report.content import Report, Version
+from campaign.report.evidence import chance
 from campaign.report.figures import money_text, seconds_text, time_text
-from campaign.report.layout import bullets, heading, paragraph, table
-from campaign.report.literal import cell, prose
+from campaign.report.layout import bullets, heading, paragraph
+from campaign.report.literal import code, fenced, prose
+from campaign.report.markdown_costs import cost_blocks, timeline_blocks
+from campaign.report.markdown_hypotheses import hypothesis_blocks
 from campaign.report.markdown_runs import run_blocks
+from campaign.report.markdown_tables import plain_table, priced_table
 from campaign.report.runs import RunPart
-from campaign.report.standings import Decision, HypothesisPart, Spoken
 
 DEFAULT_WIDTH = 100
 
-
-def render(ledger: Ledger, *, width: int = DEFAULT_WIDTH) -> str:
-    """The report of the campaign in `ledger`, from the ledger alone.
-
-    Text is wrapped to `width` columns; tables and diffs are never cut, and may be wider.
-    Errors: CampaignError when the ledger cannot be read.
-    """
-    return page(collect(ledger), width)
+_Section = Callable[[Report, int], Iterator[str]]
 
 
 def page(report: Report, width: int = DEFAULT_WIDTH) -> str:
-    """A collected report as Markdown, with a line break at its end."""
-    sections: tuple[Callable[[Report, int], Iterator[str]], ...] = (
-        _summary,
-        _hypotheses,
-        _runs,
-        _costs,
-        _assumptions,
-        _decisions,
-    )
+    """A report as Markdown, with a line break at its end.
+
+    Text is wrapped to `width` columns; tables and diffs are never cut, and may be wider.
+    """
+    details = (_runs, _assumptions, _taken_back, _next, _again)
+    return _told((*_IN_SHORT, *details), report, width)
+
+
+def in_short(report: Report, width: int = DEFAULT_WIDTH) -> str:
+    """The part of `page` that says where the campaign stands and what it cost, run by run."""
+    return _told(_IN_SHORT, report, width)
+
+
+def _told(sections: Iterable[_Section], report: Report, width: int) -> str:
     blocks = (block for section in sections for block in section(report, width))
     return "\n\n".join(blocks) + "\n"
 
@@ -43,80 +42,25 @@ def _summary(report: Report, width: int) -> Iterator[str]:
     if report.symptom:
         yield paragraph(f"Symptom: {prose(report.symptom)}", width)
     summary = report.summary
-    for sentence in (summary.baseline, summary.standings, summary.cost):
-        yield paragraph(prose(sentence), width)
+    for sentence in (summary.baseline, summary.standings, summary.cost, report.scope):
+        if sentence:
+            yield paragraph(prose(sentence), width)
     if summary.attention:
         yield "**To look after:**"
         yield bullets(map(prose, summary.attention), width)
 
 
-def _hypotheses(report: Report, width: int) -> Iterator[str]:
-    yield heading(2, f"Hypotheses ({len(report.hypotheses)})")
-    if not report.hypotheses:
-        yield paragraph(prose("None yet: 'campaign hypothesis add' takes one."), width)
-        return
-    yield _hypothesis_table(report.hypotheses, report.costs)
-    yield paragraph(
-        prose("fail/n: trials of all completed runs and arms together; no rate follows from it."),
-        width,
-    )
-    for one in report.hypotheses:
-        if one.spoken:
-            yield from _hypothesis(one, width)
-    untested = [one for one in report.hypotheses if not one.spoken]
-    if untested:
-        yield heading(3, "Not tested yet")
-        yield bullets((_claim(one) for one in untested), width)
-
-
-def _hypothesis_table(parts: Sequence[HypothesisPart], costs: CostPart) -> str:
-    header = ["hypothesis", "standing", "verdicts", "fail/n", "restarts", "downtime"]
-    rows = [
-        [
-            one.hypothesis.slug,
-            one.hypothesis.standing + (" (by operator)" if one.overruled else ""),
-            one.in_short,
-            f"{one.costs.fail}/{one.costs.n}" if one.costs.n else "-",
-            str(one.costs.restarts),
-            seconds_text(one.costs.downtime_s),
-            money_text(one.costs.money),
-        ]
-        for one in parts
-    ]
-    return _priced_table([*header, _money_name(costs)], rows, (3, 4, 5, 6), costs.priced)
-
-
-def _hypothesis(part: HypothesisPart, width: int) -> Iterator[str]:
-    yield heading(3, prose(f"{part.hypothesis.slug}: {part.hypothesis.standing}"))
-    yield paragraph(prose(part.hypothesis.claim), width)
-    if part.latest:
-        yield paragraph(_decided(part.latest), width)
-    yield bullets(map(_spoken, part.spoken), width)
-    if part.still_needed:
-        yield "Still needed:"
-        yield bullets(map(prose, part.still_needed), width)
-
-
-def _claim(part: HypothesisPart) -> str:
-    standing = "" if part.latest is None else f" ({part.hypothesis.standing})"
-    return prose(f"{part.hypothesis.slug}{standing}: {part.hypothesis.claim}")
-
-
-def _decided(decision: Decision) -> str:
-    who = "the operator" if decision.by == "operator" else "the rules"
-    return prose(f"{decision.standing.capitalize()}, by {who}: {decision.reason}")
-
-
-def _spoken(spoken: Spoken) -> str:
-    reasons = f": {'; '.join(spoken.reasons)}" if spoken.reasons else ""
-    return prose(f"{spoken.run} ({spoken.kind}): {spoken.outcome}{reasons}")
+_IN_SHORT: tuple[_Section, ...] = (_summary, hypothesis_blocks, timeline_blocks, cost_blocks)
 
 
 def _runs(report: Report, width: int) -> Iterator[str]:
     yield heading(2, f"Runs ({len(report.runs)})")
     if not report.runs:
-        yield paragraph(prose("None yet: 'campaign run' executes playbooks."), width)
+        none = "None of these." if report.scope else "None yet: 'campaign run' executes playbooks."
+        yield paragraph(prose(none), width)
         return
+    if report.untold:
+        yield paragraph(prose(report.untold_text), width)
     yield _run_table(report.runs)
     for run in report.runs:
         yield from run_blocks(run, report.currency, width)
@@ -124,79 +68,75 @@ def _runs(report: Report, width: int) -> Iterator[str]:
 
 def _run_table(runs: Iterable[RunPart]) -> str:
     rows = [[run.record.id, run.record.kind, run.in_short, _with_dirt(run)] for run in runs]
-    return _table(["run", "kind", "fail/n", "verdict"], rows)
+    return plain_table(["run", "kind", "fail/n", "verdict"], rows)
 
 
 def _with_dirt(run: RunPart) -> str:
     return f"{run.outcome}, dirty" if run.record.state == "dirty" else run.outcome
 
 
-def _costs(report: Report, width: int) -> Iterator[str]:
-    costs = report.costs
-    yield heading(2, "Cost")
-    if not costs.by_run:
-        yield paragraph(prose("Nothing yet."), width)
-        return
-    yield _cost_table("run", costs.by_run, costs)
-    yield _cost_table("hypothesis", costs.by_hypothesis, costs)
-    if costs.shared_restarts:
-        text = "A restart shared by several hypotheses counts for each; the total counts it once."
-        yield paragraph(prose(text), width)
-    yield _cost_table("kind", costs.by_kind, costs)
-
-
-def _cost_table(what: str, parts: Iterable[Spent], costs: CostPart) -> str:
-    rows = [
-        [
-            one.name,
-            str(one.costs.restarts),
-            seconds_text(one.costs.downtime_s),
-            seconds_text(one.costs.occupied_s),
-            money_text(one.costs.money),
-        ]
-        for one in (*parts, Spent("total", costs.total))
-    ]
-    header = [what, "restarts", "downtime", "occupied", _money_name(costs)]
-    return _priced_table(header, rows, (1, 2, 3, 4), costs.priced)
-
-
-def _priced_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int], priced: bool
-) -> str:
-    """A table whose last column is money, without that column where nothing has a price."""
-    if priced:
-        return _table(header, rows, right)
-    return _table(header[:-1], [row[:-1] for row in rows], right[:-1])
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
-    return table([*map(cell, header)], [[*map(cell, row)] for row in rows], right)
-
-
-def _money_name(costs: CostPart) -> str:
-    return costs.currency or "money"
-
-
 def _assumptions(report: Report, width: int) -> Iterator[str]:
-    found = [
-        prose(f"{one.hypothesis.slug}: {assumption}")
-        for one in report.hypotheses
-        for assumption in one.hypothesis.assumptions
-    ]
-    if found:
-        yield heading(2, f"Assumptions ({len(found)})")
-        yield bullets(found, width)
+    if report.assumptions:
+        yield heading(2, f"Assumptions ({len(report.assumptions)})")
+        told = (f"{one.hypothesis}: {one.text} ({one.state})" for one in report.assumptions)
+        yield bullets(map(prose, told), width)
 
 
-def _decisions(report: Report, width: int) -> Iterator[str]:
-    """Standings that an operator set, the overruled ones too."""
-    found = [decision for one in report.hypotheses for decision in one.by_operator]
-    if found:
-        yield heading(2, f"Standings set by the operator ({len(found)})")
-        yield bullets(
-            (
-                prose(f"{time_text(one.at)}, {one.hypothesis} {one.standing}: {one.reason}")
-                for one in sorted(found, key=lambda one: one.at)
-            ),
-            width,
+def _taken_back(report: Report, width: int) -> Iterator[str]:
+    """Runs that were retracted, and standings that an operator set, the overruled ones too."""
+    if report.retractions:
+        yield heading(2, f"Retracted runs ({len(report.retractions)})")
+        told = (
+            f"{time_text(run.retracted_at or run.started_at)}, {run.id}: {run.retracted}"
+            for run in report.retractions
         )
+        yield bullets(map(prose, told), width)
+    if report.overrulings:
+        yield heading(2, f"Standings set by the operator ({len(report.overrulings)})")
+        told = (
+            f"{time_text(one.at)}, {one.hypothesis} {one.standing}: {one.reason}"
+            for one in report.overrulings
+        )
+        yield bullets(map(prose, told), width)
+
+
+def _next(report: Report, width: int) -> Iterator[str]:
+    outlook = report.outlook
+    if not (outlook.proposals or outlook.notes):
+        return
+    yield heading(2, "Next")
+    if outlook.notes:
+        yield bullets(map(prose, outlook.notes), width)
+    if outlook.none is not None:
+        yield paragraph(prose(f"None of the listed: {chance(outlook.none)}."), width)
+    if outlook.proposals:
+        header = ["run", "removes", "trials", "takes", "bits", report.costs.money_name]
+        rows = [
+            [
+                one.name,
+                ", ".join(one.removes) or "nothing",
+                str(one.trials),
+                f"{'~' if one.guessed else ''}{seconds_text(one.seconds)}",
+                f"{one.bits:.2f}" if one.removes else "-",
+                money_text(one.money),
+            ]
+            for one in outlook.proposals
+        ]
+        yield priced_table(header, rows, (2, 3, 4, 5), report.costs.priced)
+
+
+def _again(report: Report, width: int) -> Iterator[str]:
+    """Each playbook at each version it was run at, with the commands that ran it."""
+    if report.versions:
+        yield heading(2, "How to reproduce each run")
+    for one in report.versions:
+        yield from _version(one, width)
+
+
+def _version(one: Version, width: int) -> Iterator[str]:
+    yield heading(3, prose(f"{one.playbook} at {one.sha256[:12]}"))
+    yield "\n".join(
+        bullets([f"{prose(run)}: {code(command)}"], width) for run, command in one.commands
+    )
+    if one.text:
+        yield fenced(one.text, "yaml")

@@ -9,20 +9,26 @@ from campaign.report.literal import code, fenced, prose
 from campaign.report.runs import Change, RunPart, Trials
 
 DIFF_LINES = 300
-"""A diff longer than this is cut, and says so."""
+"""A diff longer than this is cut on the page, and says so."""
 
 
 def run_blocks(run: RunPart, currency: str, width: int) -> Iterator[str]:
     """The blocks of a run's section: its facts, then the diffs that no earlier run has shown."""
     yield heading(3, prose(f"{run.record.id}: {run.outcome}"))
-    yield "\n".join(_facts(run, currency, width))
+    yield "\n".join(run_facts(run, currency, width))
+    yield from run_diffs(run, width)
+
+
+def run_diffs(run: RunPart, width: int, most: int = DIFF_LINES) -> Iterator[str]:
+    """The changes that no earlier run has shown, each of `most` lines at most."""
     for change in run.changes:
         if change.diff and not change.shown_by:
             yield paragraph(f"Change of {_where(change)}:", width)
-            yield fenced(_cut(change.diff, run.record.id), "diff")
+            yield fenced(_cut(change.diff, run.record.id, most), "diff")
 
 
-def _facts(run: RunPart, currency: str, width: int) -> Iterator[str]:
+def run_facts(run: RunPart, currency: str, width: int) -> Iterator[str]:
+    """What there is to say of a run, a list item each."""
     record = run.record
     speaks = f", for {', '.join(run.hypotheses)}" if run.hypotheses else ""
     yield _fact("Playbook", f"{record.playbook} ({record.kind}){speaks}", width)
@@ -35,6 +41,9 @@ def _facts(run: RunPart, currency: str, width: int) -> Iterator[str]:
         if text.strip():
             yield _fact(name, text, width)
     yield from _changed(run, width)
+    if run.conditions:
+        conditions = (f"{name} {value}" for name, value in run.conditions.items())
+        yield _fact("Conditions", ", ".join(conditions), width)
     yield _fact("Effect", "; ".join(run.effects) or "not read", width)
     yield from (_fact("Restart", fault, width) for fault in run.restart_faults)
     yield from (_fact("Trials", text, width) for text in _trials(run.trials))
@@ -95,10 +104,10 @@ def _retracted(record: records.Run, width: int) -> Iterator[str]:
         yield _fact(f"Retracted{when}", record.retracted, width)
 
 
-def _cut(diff: str, run: str) -> str:
+def _cut(diff: str, run: str, most: int) -> str:
     lines = diff.rstrip("\n").split("\n")
-    if len(lines) <= DIFF_LINES:
+    if len(lines) <= most:
         return diff
-    more = len(lines) - DIFF_LINES
-    kept = "\n".join(lines[:DIFF_LINES])
+    more = len(lines) - most
+    kept = "\n".join(lines[:most])
     return f"{kept}\n... {more} more lines: 'campaign runs show {run}'"

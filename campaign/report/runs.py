@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
+from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
+from campaign.report.evidence import Figures, collect_figures
 from campaign.report.figures import counted, named, time_text, trials_in_short
 from campaign.report.judgements import Judgement, collect_judgements
 from hypotheses.observation import Counts
@@ -41,7 +43,9 @@ class Change:
 class RunPart:
     """A run, what it did and what came of it; the texts are sentences without a full stop.
 
-    `environment` maps a service to the variables that the run set or unset for it.
+    `environment` maps a service to the variables that the run set or unset for it, `figures` a
+    hypothesis to the numbers of the run's verdict on it. `conditions` are what held in all its
+    observations; a value that differed between them is each of its values.
     """
 
     record: records.Run
@@ -49,10 +53,12 @@ class RunPart:
     trials: tuple[Trials, ...]
     changes: tuple[Change, ...]
     environment: Mapping[str, tuple[str, ...]]
+    conditions: Mapping[str, str]
     effects: tuple[str, ...]
     restart_faults: tuple[str, ...]
     mismatches: tuple[str, ...]
     judgements: tuple[Judgement, ...]
+    figures: Mapping[str, Figures]
     put_back: str
     status: str
     costs: Costs
@@ -105,21 +111,21 @@ def _collect(
 ) -> RunPart:
     boots = tuple(boot for boot in ledger.boots(run.id) if boot.run == run.id)
     edits = ledger.edits(run.id)
+    observations, verdicts = ledger.observations(run.id), ledger.verdicts(run.id)
     return RunPart(
         record=run,
         hypotheses=ledger.hypotheses_of(run.id),
-        trials=_trials(
-            ledger.observations(run.id),
-            ledger.tallies(run.id),
-        ),
+        trials=_trials(observations, ledger.tallies(run.id)),
         changes=_changes(run.id, edits, boots, shown),
         environment=_environment(boots),
+        conditions=_conditions(observations),
         effects=_effects(boots),
         restart_faults=tuple(_restart_faults(ledger.cycles(run.id))),
         mismatches=tuple(_mismatches(one) for one in ledger.comparisons(run.id)),
-        judgements=collect_judgements(ledger.verdicts(run.id)),
+        judgements=collect_judgements(verdicts),
+        figures={one.hypothesis or "": collect_figures(one) for one in verdicts},
         put_back=_put_back(run, edits),
-        status=_status(run, ledger.steps(run.id)),
+        status=_status(run, ledger.steps(run.id), ledger.terms(run.id).imported_by),
         costs=costs,
     )
 
@@ -173,6 +179,22 @@ def _environment(boots: Iterable[records.Boot]) -> dict[str, tuple[str, ...]]:
             if scope == "env" and name not in found.setdefault(service, []):
                 found[service].append(name)
     return {service: tuple(names) for service, names in found.items()}
+
+
+def _conditions(observations: Iterable[records.Observation]) -> dict[str, str]:
+    """Values that are known by their hash alone tell a reader nothing, and are counted."""
+    found: dict[str, list[str]] = {}
+    for one in observations:
+        for name, value in mapping(one.conditions).items():
+            if str(value) not in found.setdefault(name, []):
+                found[name].append(str(value))
+    told = {
+        name: " / ".join(values)
+        for name, values in sorted(found.items())
+        if not all(value == records.ARM or value.startswith("hash ") for value in values)
+    }
+    hashed = len(found) - len(told)
+    return told | ({"others": f"{counted(hashed, 'value')} known by hash"} if hashed else {})
 
 
 def _effects(boots: Sequence[records.Boot]) -> tuple[str, ...]:
@@ -253,8 +275,10 @@ def _put_back(run: records.Run, edits: Sequence[records.Edit]) -> str:
     return f"yes, {counted(len(files), 'file')}"
 
 
-def _status(run: records.Run, steps: Iterable[records.Step]) -> str:
+def _status(run: records.Run, steps: Iterable[records.Step], imported_by: str | None) -> str:
     """How the run ended: where, and why, if it did not complete."""
+    if imported_by is not None:
+        return f"imported by {imported_by}: nothing proves what ran"
     broken = next((step for step in steps if step.status in ("failed", "aborted")), None)
     where = f" at step {broken.position}, {broken.name}" if broken else ""
     error = f": {run.error}" if run.error else ""

@@ -19,7 +19,7 @@ from campaign.operations.status import Status
 from campaign.tui.dialogs.help import HelpDialog, told_bindings
 from campaign.tui.dialogs.quit import Choice, QuitDialog
 from campaign.tui.dialogs.recover import RecoverDialog
-from campaign.tui.dialogs.run import RunDialog
+from campaign.tui.dialogs.run import RunDialog, Typed
 from campaign.tui.dialogs.text import TextDialog
 from campaign.tui.follow import Follower, LedgerChanged
 from campaign.tui.reading import Reading
@@ -64,10 +64,11 @@ ENDS: dict[int, str] = {
 class CampaignApp(App[int]):
     """The terminal UI over the workspace that `folder` lies in; it returns the exit code.
 
-    `overview` is what the ledger said last, None before the first answer; `system` is campaign.yaml
-    while that is valid; `problem` is one line where one of them could not be read, and empty
-    otherwise. `outstanding` is what the hosts have yet to put back after a run,
-    `opened_run` the id of the run that history is to show, `command` that of what was done last.
+    `overview` is what the ledger said last, None before the first answer; `problem` is one
+    line where it could not be read, and empty otherwise. `system` is campaign.yaml while that is
+    valid, `invalid` says that it is not; `outstanding` is what the hosts have yet to put back after
+    a run, `opened_run` the id of the run that history is to show, `command` that of what was done
+    last.
     """
 
     TITLE = "campaign"
@@ -105,6 +106,7 @@ class CampaignApp(App[int]):
 
     overview: reactive[Status | None] = reactive(None)
     problem: reactive[str] = reactive("")
+    invalid: reactive[bool] = reactive(False)
     system: reactive[System | None] = reactive(None)
     outstanding: reactive[tuple[str, ...]] = reactive(())
     opened_run: reactive[str] = reactive("")
@@ -116,10 +118,11 @@ class CampaignApp(App[int]):
         self.workspace: Workspace | None = None
         self.runner = Runner()
         self._ending = False
+        self._typed = Typed()
         self.command = ""
         self._follower: Follower | None = None
         self._status: Reading[Status] = Reading(self, self._show, self._cannot_read)
-        self._system: Reading[System] = Reading(self, self._know, self._cannot_read)
+        self._system: Reading[System] = Reading(self, self._know, self._not_valid)
         self._config_at = 0
         self._left: Reading[tuple[str, ...]] = Reading(self, self._list_left, self._cannot_list)
         self._offered: tuple[str, ...] = ()
@@ -172,7 +175,10 @@ class CampaignApp(App[int]):
             self._system.ask(workspace.load_system)
 
     def _know(self, system: System) -> None:
-        self.system = system
+        self.system, self.invalid = system, False
+
+    def _not_valid(self, _why: str) -> None:
+        self.system, self.invalid = None, True
 
     def _mode_screens(self) -> Iterable[ModeScreen]:
         bottoms = (stack[0] for stack in self._screen_stacks.values() if stack)
@@ -208,7 +214,9 @@ class CampaignApp(App[int]):
             self.push_screen(RecoverDialog(bar.first().lines()))
 
     def _cannot_read(self, why: str) -> None:
-        self.problem = why
+        """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
+        there = self.workspace is not None and self.workspace.ledger.exists()
+        self.problem = why if there else ""
 
     def tell(self, why: str) -> None:
         """Shows one line about something that went wrong."""
@@ -265,7 +273,7 @@ class CampaignApp(App[int]):
         if self.runner.busy:
             self.notify(f"This is still running: {self.runner.command}", severity="warning")
         elif not isinstance(self.screen, RunDialog):
-            self.push_screen(RunDialog())
+            self.push_screen(RunDialog(self._typed))
 
     async def action_quit(self) -> None:
         """Ends the app; asks first while a run that was started here goes on."""

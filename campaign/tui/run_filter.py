@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from campaign.cli.runs import STATUSES
-from campaign.ledger.listing import RunFilter
+from campaign.ledger.filtering import RunFilter
 from hypotheses.verdict import Word
 
 HINT = "words to search for; or  playbook:NAME  hypothesis:SLUG  status:WORD  verdict:WORD"

@@ -5,6 +5,7 @@ unit is written as `systemctl show` writes it.
 """
 
 import os
+import socket
 import subprocess
 from typing import Any, Callable, Dict, List, Sequence, TypeVar
 
@@ -117,7 +118,8 @@ class Manager:
             bus.close()
             if known and isinstance(error, ConnectionError):
                 return self._ask(verb, ask)
-            said = f"no answer within {_LIMIT_S:g} s" if isinstance(error, TimeoutError) else error
+            late = isinstance(error, socket.timeout)
+            said = f"no answer within {_LIMIT_S:g} s" if late else error
             raise VerbError("systemd", f"{what}: {said}") from None
         idle.append(bus)
         return found

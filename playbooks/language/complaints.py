@@ -85,7 +85,7 @@ def _choice(document: Document, node: Node, place: "_Place") -> None:
 
 
 def _by(document: Document, node: Node, place: "_Place") -> None:
-    words = " or ".join(place.tags)
+    words = _either(place.tags)
     if node.kind != "mapping":
         document.report(node.mark, f"expected a mapping, not {_found(node)}")
     elif not node.get("by"):
@@ -115,8 +115,12 @@ def _misfit(detail: ErrorDetails, node: Node, place: "_Place") -> str:
 
 def _literal(expected: str, node: Node) -> str:
     words = re.findall("'([^']*)'", expected) or [expected.lower()]
-    either = " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-    return f"expected {either}, not {_found(node)}{meant(node.text, words)}"
+    return f"expected {_either(words)}, not {_found(node)}{meant(node.text, words)}"
+
+
+def _either(words: Sequence[str]) -> str:
+    """Such as "rate, time or mismatch"."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _found(node: Node) -> str:

@@ -80,7 +80,7 @@ def test_the_campaign_tells_its_story(demo: tuple[Path, str]) -> None:
     assert standing["idxk-transfer"] in ("supported", "confirmed")
     assert standing["topk-v2"] == "open"
     assert "nothing is ruled out" in printed
-    assert printed.rstrip().endswith("campaign runs show idxk-checksum")
+    assert printed.rstrip().endswith("campaign tui")
 
 
 def test_mismatching_rooms_belong_to_leaking_sessions(

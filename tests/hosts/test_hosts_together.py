@@ -15,7 +15,6 @@ from toy import Toy
 
 pytestmark = pytest.mark.hosts
 
-THERE = "/srv/pair"
 HOMES = {"one": "alpha", "two": "beta"}
 WAIT_S = 60.0
 
@@ -87,11 +86,11 @@ class Pair:
 @pytest.fixture
 def pair(machines: dict[str, Machine], ssh_config: Path, tmp_path: Path) -> Iterator[Pair]:
     """The pair up; all of it is gone at the end."""
-    toy = Toy(tmp_path / "pair", 0)
-    folders = {name: machines[home].root / THERE[1:] for name, home in HOMES.items()}
+    toy, there = Toy(tmp_path / "pair", 0), f"/srv/{tmp_path.name}"
+    folders = {name: machines[home].root / there[1:] for name, home in HOMES.items()}
     meet, health = _free_ports(), _free_ports()
     specs = {
-        name: _spec(name, (meet[name], meet[other], health[name]))
+        name: _spec(name, there, (meet[name], meet[other], health[name]))
         for name, other in (("one", "two"), ("two", "one"))
     }
     for name, folder in folders.items():
@@ -99,7 +98,7 @@ def pair(machines: dict[str, Machine], ssh_config: Path, tmp_path: Path) -> Iter
         (folder / "pair.py").write_text(SERVICE)
         (folder / f"{name}.env").write_text("MODE=plain\n")
     (toy.root / "playbooks").mkdir(parents=True)
-    text = CAMPAIGN.format(config=ssh_config, there=THERE, **specs)
+    text = CAMPAIGN.format(config=ssh_config, there=there, **specs)
     (toy.root / "campaign.yaml").write_text(text)
     try:
         assert toy.run("hypothesis", "add", "pair", "--claim", "they meet").returncode == 0
@@ -119,16 +118,16 @@ def _free_ports() -> dict[str, int]:
         return {name: one.getsockname()[1] for name, one in free.items()}
 
 
-def _spec(name: str, ports: tuple[int, int, int]) -> str:
+def _spec(name: str, there: str, ports: tuple[int, int, int]) -> str:
     own, _, health = ports
     return json.dumps(
         {
             "host": HOMES[name],
             "process": {
                 "command": ["/usr/bin/python3", "-S", "pair.py", name, *map(str, ports)],
-                "cwd": THERE,
+                "cwd": there,
             },
-            "env": {"via": "env_file", "path": f"{THERE}/{name}.env"},
+            "env": {"via": "env_file", "path": f"{there}/{name}.env"},
             "health": [{"tcp": f"127.0.0.1:{health}", "timeout": "10m"}],
             "ports": [own, health],
         }

@@ -103,6 +103,13 @@ def test_two_restarts_may_refute() -> None:
     assert "none or few although topk was on: 0/40, 0/40" in judge(sure, "topk").reasons
 
 
+def test_one_restart_of_each_kind_refutes_nothing() -> None:
+    belief = believe("15/60", "topk 14/60", "transfer 0/60", "16/60")
+    assert belief.part("topk") < 0.01
+    assert judge(belief, "topk").qualifier == Qualifier.NOT_SUFFICIENT
+    assert stands("15/60", "topk 14/60", "transfer 0/60", cause="topk").standing is Standing.OPEN
+
+
 def test_all_off_and_failing_is_none_of_the_listed() -> None:
     everything = " ".join(CAUSES)
     belief = believe("14/80", *[f"{everything} 9/40"] * 3)

@@ -1,9 +1,11 @@
 """What changed while nobody changed it."""
 
+from dataclasses import replace
+
 import pytest
 
 from hypotheses.assumptions import Settings
-from hypotheses.drift import by_position, with_epochs
+from hypotheses.drift import by_position, in_order_of_start, with_epochs
 from hypotheses.model import Restart, posterior
 from hypotheses.observation import Result, Trial
 
@@ -50,6 +52,31 @@ def test_small_and_censored_restarts_are_halved_too(text, first, second) -> None
     halves = by_position(trials(text))
     assert (str(halves.first), str(halves.second)) == (first, second)
     assert not halves.drifted
+
+
+def timed(*lasted: tuple[str, float]) -> list[Trial]:
+    return [replace(one, seconds=seconds) for text, seconds in lasted for one in trials(text)]
+
+
+def test_trials_that_ran_beside_each_other_are_taken_as_they_began() -> None:
+    """Two at a time from second 0 on; the failing ones take one second, the others three."""
+    ran = timed(("F", 1), (".", 3), (".", 3), ("F", 1))
+    assert in_order_of_start(ran, [1, 3, 4, 4]) == (ran[0], ran[1], ran[2], ran[3])
+    ended_first = [ran[3], ran[0], ran[1], ran[2]]
+    assert in_order_of_start(ended_first, [4, 1, 3, 4]) == (ran[0], ran[1], ran[2], ran[3])
+
+
+def test_trials_that_all_ran_at_once_have_no_order() -> None:
+    ran = timed(("F" * 10, 1), ("." * 30, 5))
+    assert by_position(ran).drifted, "as they came, short ones first"
+    assert in_order_of_start(ran, [1.0] * 10 + [5.0] * 30) == ()
+    assert not by_position(()).drifted
+
+
+def test_trials_of_unknown_length_are_taken_as_they_came() -> None:
+    ran = [*timed(("F", 5)), *trials(".")]
+    assert in_order_of_start(ran, [5, 6]) == tuple(ran)
+    assert in_order_of_start(timed(("F", 5)), [5]) == tuple(timed(("F", 5)))
 
 
 def test_controls_that_agree_stay_in_one_epoch() -> None:

@@ -15,7 +15,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger import connect
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
-from campaign.ledger.version import APPLICATION_ID, VERSION
+from campaign.ledger.version import VERSION
 
 _OPENER = """
 import sys, time
@@ -140,6 +140,18 @@ def test_a_damaged_ledger_is_told(path: Path, recorder: Recorder) -> None:
     assert "the ledger is damaged; put back a copy" in _refusal(path)
 
 
+def test_damage_in_one_page_of_many_is_told_when_the_ledger_is_opened(
+    path: Path, recorder: Recorder
+) -> None:
+    recorder.add_all(make_run(f"run-{number:06}", question="x" * 500) for number in range(200))
+    recorder.close()
+    damaged = bytearray(path.read_bytes())
+    page = len(damaged) // 4096 * 3 // 4
+    damaged[page * 4096 : page * 4096 + 64] = b"\xff" * 64
+    path.write_bytes(damaged)
+    assert "the ledger is damaged; put back a copy" in _refusal(path)
+
+
 def test_a_newer_ledger_is_refused_with_both_versions(path: Path, recorder: Recorder) -> None:
     recorder.close()
     with closing(sqlite3.connect(path)) as connection:
@@ -156,20 +168,45 @@ def test_a_half_made_ledger_is_finished_by_the_next_writer(path: Path) -> None:
         recorder.add(make_run())
 
 
-def test_an_older_ledger_is_brought_up_to_date_by_a_writer_only(path: Path) -> None:
+def _older(path: Path, version: int) -> None:
+    """A ledger as the program that knew `version` left it."""
     from sqlite_utils import Database
 
-    from campaign.ledger.migrations import MIGRATIONS
+    from campaign.ledger.migrations import bring_up_to
 
     with closing(Database(path)) as database:
-        MIGRATIONS.apply(database, stop_before="views")
-        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        database.execute("PRAGMA user_version = 1")
-    with pytest.raises(CampaignError, match="has version 1, and this program reads"):
-        Ledger.open(path)
-    Recorder.open(path, create=False).close()
+        bring_up_to(database, version)
+        database.execute("INSERT INTO campaign VALUES ('old', 'it leaks', 'EUR', 1.0, 'key')")
+        database.conn.commit()
+
+
+@pytest.mark.parametrize("opened", ["for reading", "for writing"])
+@pytest.mark.parametrize("version", range(1, VERSION))
+def test_an_older_ledger_is_brought_up_to_date_with_a_backup(
+    path: Path, version: int, opened: str
+) -> None:
+    _older(path, version)
+    if opened == "for writing":
+        Recorder.open(path, create=False).close()
     with Ledger.open(path) as ledger:
-        assert ledger.hypothesis_costs() == ()
+        assert ledger.hypothesis_costs() == ledger.boot_lines() == ()
+        campaign = ledger.campaign()
+    assert campaign is not None
+    assert (campaign.symptom, campaign.hash_key) == ("it leaks", "key")
+    (backup,) = path.parent.glob("campaign.db.version-*")
+    assert backup.name == f"campaign.db.version-{version}"
+    with closing(sqlite3.connect(backup)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (version,)
+        assert connection.execute("SELECT name FROM campaign").fetchall() == [("old",)]
+
+
+def test_no_backup_takes_the_place_of_another(path: Path) -> None:
+    for _ in range(2):
+        path.unlink(missing_ok=True)
+        _older(path, 2)
+        Recorder.open(path, create=False).close()
+    names = sorted(one.name for one in path.parent.glob("*.version-*"))
+    assert names == ["campaign.db.version-2", "campaign.db.version-2.2"]
 
 
 def test_the_version_is_the_number_of_migrations() -> None:

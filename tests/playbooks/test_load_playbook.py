@@ -348,9 +348,9 @@ REPRODUCE = "  - reproduce: {use: agent-sessions}\n"
         (
             "by: mismatch, min_coverage: 95%",
             "by: mismatc",
-            "20:15: expected rate or mismatch, not 'mismatc' (did you mean 'mismatch'?)",
+            "20:15: expected rate, time or mismatch, not 'mismatc' (did you mean 'mismatch'?)",
         ),
-        ("by: mismatch, ", "", "20:1: missing key 'by': rate or mismatch"),
+        ("by: mismatch, ", "", "20:1: missing key 'by': rate, time or mismatch"),
         (
             "95%",
             "0.95",

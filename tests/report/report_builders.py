@@ -10,7 +10,8 @@ from campaign.ledger import records
 from campaign.ledger.owner import current_owner
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
-from campaign.report.markdown import render
+from campaign.report.content import collect
+from campaign.report.markdown import page
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.observation import Counts, Observation
 from hypotheses.verdict import Verdict
@@ -131,7 +132,7 @@ class Story:
 
     def report(self, width: int = 100) -> str:
         with self.ledger() as ledger:
-            return render(ledger, width=width)
+            return page(collect(ledger), width)
 
     def observed(self) -> tuple[Observation, ...]:
         with self.ledger() as ledger:

@@ -51,7 +51,7 @@ def test_tables_are_aligned_and_the_page_keeps_to_its_width(story: Story) -> Non
     tell(story)
     story.hypothesis("漢字", "wide | characters")
     page = story.report(width=72)
-    assert len(tables(page)) == 5
+    assert len(tables(page)) == 6
     for table in tables(page):
         assert len({columns(line) for line in table}) == 1
     outside = re.sub(r"^\|.*\n|^(`{3,})diff\n.*?^\1$", "", page, flags=re.M | re.S)
@@ -165,7 +165,7 @@ def test_hypotheses_without_runs_are_told_as_not_tested(story: Story) -> None:
     page = story.report()
     assert "| mtp        | open     | none     |      - |        0 |    0.0 s |" in page
     assert "### Not tested yet\n\n- mtp: It runs past | a call.\n" in page
-    assert "## Assumptions (1)\n\n- mtp: DEMO_MTP=0 works\n" in page
+    assert "## Assumptions (1)\n\n- mtp: DEMO_MTP=0 works (nothing relies on it yet)\n" in page
 
 
 def test_failed_runs_alone_are_no_evidence(story: Story) -> None:

@@ -1,10 +1,15 @@
 """The shell of the terminal UI: its modes, and where it starts."""
 
+import os
+import pty
+import select
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 from textual.pilot import Pilot
 from toy import Toy
-from tui_pilot import drive, shows
+from tui_pilot import PATIENCE_S, drive, shows, until
 
 from campaign.tui.app import CampaignApp
 
@@ -29,6 +34,63 @@ def test_keys_change_between_the_modes(toy: Toy) -> None:
 
     toy.run("init")
     drive(toy.root, script)
+
+
+def test_every_action_is_in_the_palette_by_what_it_does(toy: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "nothing is suspected yet")
+        await pilot.press("ctrl+p", *"write down")
+        await shows(pilot, "Write down a new hypothesis")
+        await pilot.press("down", "enter")
+        await shows(pilot, "New hypothesis", "campaign hypothesis add")
+        await pilot.press("escape", "ctrl+t")
+        await until(pilot, lambda: app.theme == "campaign-light")
+
+    toy.run("init")
+    drive(toy.root, script)
+
+
+def test_a_campaign_yaml_that_is_not_valid_is_said_and_the_ledger_is_shown_all_the_same(
+    toy: Toy,
+) -> None:
+    toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
+    text = (toy.root / "campaign.yaml").read_text(encoding="utf-8")
+    (toy.root / "campaign.yaml").write_text(f"{text}typo: 1\n", encoding="utf-8")
+
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Hypotheses (2)", "campaign.yaml is not valid", "campaign check")
+
+    drive(toy.root, script)
+
+
+def test_a_ledger_that_cannot_be_read_is_told_in_full(toy: Toy) -> None:
+    (toy.root / "campaign.db").write_bytes(b"not a ledger" * 100)
+
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "The ledger cannot be read.", "put back a copy of the ledger")
+        (toy.root / "campaign.db").unlink()
+        toy.run("init")
+        await shows(pilot, "nothing is suspected yet")
+
+    drive(toy.root, script)
+
+
+def test_campaign_alone_opens_it_on_a_terminal(toy: Toy) -> None:
+    toy.run("init")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(sys.executable, toy.command(), {**os.environ, "TERM": "xterm", "NO_COLOR": "1"})
+    seen = b""
+    while b"nothing is suspected" not in seen:
+        assert select.select([terminal], [], [], PATIENCE_S)[0], seen
+        seen += os.read(terminal, 65536)
+    os.write(terminal, b"q")
+    with suppress(OSError):  # what is left to read of a terminal whose program has ended
+        while select.select([terminal], [], [], PATIENCE_S)[0] and os.read(terminal, 65536):
+            pass
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    os.close(terminal)
+    assert b"\x1b[38;" not in seen
 
 
 def test_without_a_terminal_it_is_refused_and_campaign_alone_shows_its_help(toy: Toy) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from toy import Toy
 from tui_picture import matches
 from tui_pilot import drive, shows
 
@@ -59,13 +58,11 @@ def test_the_evidence_where_there_is_room_for_one_side(folder: Path) -> None:
     drive(folder, script, size=(80, 24))
 
 
-def test_the_welcome_and_the_help(toy: Toy) -> None:
-    toy.run("init")
-
+def test_the_help_of_the_focused_thing(folder: Path) -> None:
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
-        await shows(pilot, "nothing is suspected yet", "here: idle")
+        await shows(pilot, "Hypotheses (4)", "here: idle", "Runs: topk-v2")
         await pilot.press("question_mark")
         await shows(pilot, "Write down a new hypothesis")
         await matches(pilot, app, "help-80-dark")
 
-    drive(toy.root, script, size=(80, 24))
+    drive(folder, script, size=(80, 24))

@@ -15,15 +15,18 @@ from campaign.tui.app import CampaignApp
 
 
 @pytest.fixture
-def ready(toy: Toy) -> Toy:
-    """A toy workspace with its hypotheses in the ledger and its service up."""
+def known(toy: Toy) -> Toy:
+    """A toy workspace with its hypotheses in the ledger."""
     toy.playbook("long", LONG)
-    for words in (
-        ("hypothesis", "import", str(toy.root / "hypotheses.yaml")),
-        ("services", "start"),
-    ):
-        assert toy.run(*words).returncode == 0
+    assert toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml")).returncode == 0
     return toy
+
+
+@pytest.fixture
+def ready(known: Toy) -> Toy:
+    """The same with its service up."""
+    assert known.run("services", "start").returncode == 0
+    return known
 
 
 @contextmanager
@@ -33,8 +36,10 @@ def edited(toy: Toy, old: str, new: str) -> Iterator[None]:
     given = path.read_text(encoding="utf-8")
     assert old in given
     path.write_text(given.replace(old, new), encoding="utf-8")
-    yield
-    path.write_text(given, encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(given, encoding="utf-8")
 
 
 async def choose(pilot: Pilot[int], name: str) -> None:
@@ -73,22 +78,22 @@ def test_from_the_list_to_the_verdict(ready: Toy) -> None:
     assert ready.tree() == before
 
 
-def test_nothing_typed_is_lost_whatever_comes_of_planning(ready: Toy) -> None:
+def test_nothing_typed_is_lost_whatever_comes_of_planning(known: Toy) -> None:
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await choose(pilot, "fix")
         await type_trials(pilot, "7")
-        (ready.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
+        (known.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
         await pilot.press("enter")
         await shows(pilot, "hunk 1 does not fit")
         assert [one.value for one in app.screen.query(Input)] == ["fix", "7"]
         await pilot.press("escape")
         await shows(pilot, "1 Campaign")
 
-    drive(ready.root, script)
+    drive(known.root, script)
 
 
-def test_a_plan_that_takes_too_long_is_given_up(ready: Toy) -> None:
-    slow = ready.root / "slow"
+def test_a_plan_that_takes_too_long_is_given_up(known: Toy) -> None:
+    slow = known.root / "slow"
     slow.write_text("#!/bin/sh\nexec sleep 1000\n", encoding="utf-8")
     slow.chmod(0o755)
 
@@ -101,8 +106,8 @@ def test_a_plan_that_takes_too_long_is_given_up(ready: Toy) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
 
-    with edited(ready, "here: {local: true}", f"here: {{local: true, python: {slow}}}"):
-        drive(ready.root, script)
+    with edited(known, "here: {local: true}", f"here: {{local: true, python: {slow}}}"):
+        drive(known.root, script)
 
 
 def test_a_protected_campaign_is_run_once_its_name_is_typed(ready: Toy) -> None:
@@ -123,18 +128,18 @@ def test_a_protected_campaign_is_run_once_its_name_is_typed(ready: Toy) -> None:
         drive(ready.root, script)
 
 
-def test_a_run_that_is_refused_says_why(ready: Toy) -> None:
+def test_a_run_that_is_refused_says_why(known: Toy) -> None:
     async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
         await choose(pilot, "fix")
         await pilot.press("ctrl+s")
         await shows(pilot, "Plan for toy")
-        (ready.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
+        (known.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
         await pilot.press("y")
         await shows(pilot, "not started", "does not fit")
         await pilot.press("escape")
         await shows(pilot, "Nothing is running")
 
-    drive(ready.root, script)
+    drive(known.root, script)
 
 
 @contextmanager

@@ -73,8 +73,11 @@ yet; the way back is part of the run.
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="plan") as box:
             box.border_title = "Run this?"
+            boots, total = _parts(as_text(self._planned, diffs=True))
             with self._box:
-                yield Static(self._coloured(), markup=False)
+                yield Static(self._coloured(boots), markup=False)
+            with VerticalScroll(id="plan-total", can_focus=False):
+                yield Static(self._coloured(total), markup=False)
             yield Static(Text(shown(command_text(self._words))), markup=False, classes="command")
             if self._protected:
                 yield Static(
@@ -91,11 +94,9 @@ yet; the way back is part of the run.
     def on_mount(self) -> None:
         self.query_one("#cancel", Button).focus()
 
-    def _coloured(self) -> Text:
-        text = Text()
-        for line in as_text(self._planned, diffs=True).splitlines():
-            text.append(f"{line}\n", colour(self.app, _meaning(line)))
-        return text
+    def _coloured(self, text: str) -> Text:
+        lines = text.splitlines()
+        return Text("\n").join(Text(one, colour(self.app, _meaning(one))) for one in lines)
 
     @on(Button.Pressed, "#run")
     @on(Input.Submitted, "#name")
@@ -106,6 +107,7 @@ yet; the way back is part of the run.
             return
         wrong = "that is not its name" if self._typed.value else "type the campaign's name"
         self._wrong.update(f"{wrong}; nothing was changed")
+        self._wrong.display = True
         self._typed.focus()
 
     @on(Button.Pressed, "#cancel")
@@ -134,3 +136,9 @@ def _meaning(line: str) -> str:
     if line.startswith(_DIFF):
         return next((tint for mark, tint in _TINTS if line[len(_DIFF) :].startswith(mark)), "")
     return "primary" if line[:1].isdigit() else ""
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """The boots of a plan, and what they come to in all: that is to be in sight at once."""
+    boots, mark, total = text.rpartition("\nIn all: ")
+    return boots.rstrip(), f"{mark.strip()} {total}"

@@ -33,8 +33,8 @@ class QuitDialog(ModalScreen[Choice]):
             yield Static(self._command, markup=False, classes="command")
             yield Static("Quitting aborts it: everything is put back first, then this ends.")
             with Horizontal(classes="buttons"):
-                yield Button("Stay", id="stay")
-                yield Button("Abort, put back, quit", id="abort")
+                yield Button("Stay", id="stay", compact=True)
+                yield Button("Abort, put back, quit", id="abort", variant="primary", compact=True)
 
     @on(Button.Pressed, "#abort")
     def _abort(self) -> None:

@@ -1,6 +1,7 @@
 """Choosing what to run: a playbook and its variables; then its plan is made."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rich.text import Text
@@ -25,10 +26,18 @@ from campaign.tui.the_app import app_of
 from campaign.tui.widgets.keys import Keys
 
 
+@dataclass
+class Typed:
+    """What was typed into the dialog before: the playbook planned last, variables by playbook."""
+
+    playbook: str = ""
+    variables: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
 class RunDialog(ModalScreen[None]):
     """A list of playbooks that narrows as one types, the one under the cursor, its variables.
 
-    What was typed stays, whatever comes of planning; `name` is where the cursor begins.
+    What was typed stays, whatever comes of planning and of the run; so does the cursor.
     """
 
     HELP = """
@@ -44,11 +53,10 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         Binding("escape", "back", "Close, or stop planning"),
     ]
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, typed: Typed) -> None:
         super().__init__()
-        self._begin_at = name
+        self._all = typed
         self._offered: dict[str, Offered] = {}
-        self._typed: dict[str, dict[str, str]] = {}
         self._filter = Input(placeholder="type to narrow the list", compact=True, id="narrow")
         self._list = OptionList(id="playbooks", markup=False)
         self._about = Static("Reading the playbooks ...", markup=False, id="about")
@@ -82,8 +90,8 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         self._offered = {one.name: one for one in found}
         self._narrow()
         names = [option.id for option in self._list.options]
-        if self._begin_at in names:
-            self._list.highlighted = names.index(self._begin_at)
+        if self._all.playbook in names:
+            self._list.highlighted = names.index(self._all.playbook)
         if not found:
             self._about.update("There are no playbooks yet: write one into playbooks/.")
 
@@ -107,11 +115,11 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         one = self._chosen
         if one is None:
             return
-        self._failed("")
+        self._begin_anew()
         self._about.update(self._described(one))
         await self._fields.remove_children()
         given = one.playbook.vars if one.playbook else {}
-        typed = self._typed.get(one.name, {})
+        typed = self._all.variables.get(one.name, {})
         await self._fields.mount_all(
             Field(name, _Variable(one.name, name, typed.get(name, value)))
             for name, value in given.items()
@@ -135,16 +143,18 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
 
     @on(Input.Changed, ".variable")
     def _type(self, event: Input.Changed) -> None:
-        field = event.input
-        assert isinstance(field, _Variable)
-        self._typed.setdefault(field.playbook, {})[field.variable] = event.value
-        self._failed("")
+        asked = event.input
+        assert isinstance(asked, _Variable)
+        typed = self._all.variables.setdefault(asked.playbook, {})
+        if typed.get(asked.variable) not in (None, event.value):
+            self._begin_anew()
+        typed[asked.variable] = event.value
         self._say_command()
 
     def _request(self, one: Offered) -> Request:
         """The playbook with those variables that are not as it says itself."""
         given = one.playbook.vars if one.playbook else {}
-        typed = self._typed.get(one.name, {})
+        typed = self._all.variables.get(one.name, {})
         return Request((one.name,), {n: v for n, v in typed.items() if given.get(n) != v})
 
     def _say_command(self) -> None:
@@ -174,13 +184,13 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         workspace, one = app_of(self).workspace, self._chosen
         if workspace is None or one is None or self._attempt is not None:
             return
-        request = self._request(one)
-        self._failed("Planning: the hosts are asked, nothing is changed. Esc gives up.")
+        request, self._all.playbook = self._request(one), one.name
+        self._say("Planning: the hosts are asked, nothing is changed. Esc gives up.")
         self._attempt = Attempt(self, lambda made: self._ask(made, request), self._failed)
         self._attempt.start(workspace, request)
 
     def _ask(self, planned: Planned, request: Request) -> None:
-        self._failed("")
+        self._begin_anew()
         self.app.push_screen(PlanDialog(planned, request), self._confirmed)
 
     def _confirmed(self, words: Sequence[str] | None) -> None:
@@ -190,7 +200,17 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
 
     def _failed(self, why: str) -> None:
         self._attempt = None
-        self._wrong.update(Text(shown(why)))
+        self._say(why)
+
+    def _say(self, text: str) -> None:
+        self._wrong.update(Text(shown(text)))
+        self._wrong.display = bool(text)
+
+    def _begin_anew(self) -> None:
+        """Forgets an attempt to plan what is not chosen any more."""
+        if self._attempt is not None:
+            self._attempt.give_up()
+        self._failed("")
 
     def action_move(self, by: int) -> None:
         """Moves in the list, from the filter too."""
@@ -205,8 +225,8 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         if self._attempt is None:
             self.dismiss()
             return
-        self._attempt.give_up()
-        self._failed("Planning was given up; nothing was changed.")
+        self._begin_anew()
+        self._say("Planning was given up; nothing was changed.")
 
     def action_copy_command(self) -> None:
         """Copies the command."""

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.widgets import Select
 
-from campaign.cli.text import GLYPHS
 from campaign.operations import hypotheses as operations
 from campaign.tui.dialogs.action import ActionDialog
 from campaign.tui.dialogs.fields import Field, line
 from campaign.workspace import Workspace
-from hypotheses.hypothesis import Hypothesis, Standing
+from hypotheses.hypothesis import GLYPHS, Hypothesis, Standing
 
 
 class StandingDialog(ActionDialog):

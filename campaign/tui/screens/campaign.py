@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 
-from campaign.ledger.listing import NO_HYPOTHESIS, RunFilter
+from campaign.ledger.filtering import NO_HYPOTHESIS, RunFilter
 from campaign.operations import advise as advising
 from campaign.operations import evidence as weighing
 from campaign.operations import hypotheses as operations
@@ -84,6 +84,7 @@ class CampaignScreen(ModeScreen):
         self.query_one("#panes").display = False
         self.welcome.focus()
         self.watch(self.app, "overview", self._show)
+        self.watch(self.app, "problem", self._greet)
         self.watch(self.app, "theme", self._restyle, init=False)
 
     def read(self) -> None:
@@ -111,9 +112,12 @@ class CampaignScreen(ModeScreen):
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        workspace = app_of(self).workspace
-        if workspace is not None:
-            self.welcome.show(str(workspace.root))
+        self._greet()
+
+    def _greet(self) -> None:
+        app = app_of(self)
+        if app.workspace is not None:
+            self.welcome.show(str(app.workspace.root), app.problem)
 
     def _weigh(self, status: Status) -> None:
         """Asks for the advice where what it rests on has changed: it takes a while."""

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.widgets import Input
 
 from campaign.cli.compare import as_text
-from campaign.ledger.listing import EVERY_RUN, RunFilter
+from campaign.ledger.filtering import EVERY_RUN, RunFilter
 from campaign.operations import compare as comparing
 from campaign.operations import live as kept
 from campaign.operations import runs as operations

@@ -7,13 +7,13 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from campaign.cli.text import count, money, seconds, shown
+from campaign.cli.text import count, seconds, shown
 from campaign.operations.status import Status
 from campaign.tui.colours import colour
 from campaign.tui.figures import cut
 from campaign.tui.the_app import app_of
 from campaign.tui.widgets.keys import PRESS, KeyText
-from playbooks.system import System
+from playbooks.system import Budget, System
 
 _MODES = (("1", "campaign", "Campaign"), ("2", "live", "Live run"), ("3", "history", "History"))
 _NARROW = 100
@@ -23,7 +23,7 @@ class CampaignLine(KeyText):
     """Follows what the app knows of the campaign; a click on a mode goes there."""
 
     def on_mount(self) -> None:
-        for name in ("overview", "problem", "system", "theme"):
+        for name in ("overview", "problem", "system", "invalid", "theme"):
             self.watch(self.app, name, self._draw)
         self.set_interval(1.0, self._tick)
 
@@ -63,8 +63,10 @@ class CampaignLine(KeyText):
             yield app.workspace.root.name if app.workspace else ""
         else:
             yield _name(status, system)
+            if app.invalid:
+                yield "campaign.yaml is not valid: campaign check"
             yield _state(status, system)
-            yield _spend(status)
+            yield _spend(status, system)
             yield app.workspace.ledger.name
         if app.problem:
             yield app.problem
@@ -88,10 +90,20 @@ def _state(status: Status, system: System | None) -> str:
     return f"{target}interrupted" if status.left else f"{target}idle"
 
 
-def _spend(status: Status) -> str:
-    """What the campaign has cost so far."""
-    total = status.total
-    parts = [f"down {seconds(total.downtime_s)}", count(total.restarts, "restart")]
+def _spend(status: Status, system: System | None) -> str:
+    """What the campaign has cost so far, and of which budget where there is one."""
+    total, budget = status.total, system.budget if system else Budget()
+    down = seconds(total.downtime_s)
+    if budget.downtime_s is not None:
+        down += f" of {seconds(budget.downtime_s)}"
+    limit = budget.restarts
+    restarts = (
+        count(total.restarts, "restart")
+        if limit is None
+        else (f"{total.restarts} of {count(limit, 'restart')}")
+    )
+    parts = [f"down {down}", restarts]
     if status.campaign is not None and status.campaign.currency:
-        parts.append(money(total.money, status.campaign.currency))
+        of = "" if budget.money is None else f" of {budget.money:.2f}"
+        parts.append(f"{total.money:.2f}{of} {status.campaign.currency}")
     return ", ".join(parts)

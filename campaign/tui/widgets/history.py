@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from campaign.cli.text import shown
-from campaign.ledger.listing import EVERY_RUN, RunFilter
+from campaign.ledger.filtering import EVERY_RUN, RunFilter
 from campaign.tui.run_filter import HINT, arguments
 from campaign.tui.runner import command_text
 from campaign.tui.widgets.pane import Pane

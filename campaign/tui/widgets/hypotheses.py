@@ -8,12 +8,13 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import Input
 
-from campaign.cli.text import GLYPHS, money, seconds
+from campaign.cli.text import money, seconds
 from campaign.ledger.costs import HypothesisCosts
 from campaign.tui.colours import STANDINGS
 from campaign.tui.figures import axis, bar, cut, rate_short, top_of
 from campaign.tui.widgets.pane import Pane
 from campaign.tui.widgets.table import Cell, Column, Row, Table
+from hypotheses.hypothesis import GLYPHS
 from hypotheses.observation import Counts
 
 NONE = "(none)"

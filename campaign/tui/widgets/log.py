@@ -194,19 +194,20 @@ file, not only what is shown. Colours and control characters are left out.
         start = hit if hit is not None else max(window.size, window.end)
         if not backwards:
             start = start + 1 if hit is not None else 0
-        self._read.ask(lambda: self._found(window, wanted, start, backwards))
+        above = self.scrollable_content_region.height // 2
+        self._read.ask(lambda: self._found(window, wanted, start, backwards, above))
 
     def _found(
-        self, window: Window, wanted: str, start: int, backwards: bool
+        self, window: Window, wanted: str, start: int, backwards: bool, above: int
     ) -> tuple[Window, int | None]:
-        """In the thread."""
+        """In the thread. The line that is found has `above` lines above it on the screen."""
         at = find(window.path, wanted, start, backwards=backwards)
         if at is None:
             self.call_later(self._fail, f"no {'earlier' if backwards else 'later'} {wanted!r}")
             return window, None
         self.call_later(self._mark, at)
         there = window.around(at)
-        return there, there.index(at) - 3
+        return there, there.index(at) - above
 
     def _mark(self, at: int) -> None:
         self._hit, self.said = at, ""

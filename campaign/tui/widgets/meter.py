@@ -16,7 +16,8 @@ from campaign.tui.figures import cut
 from campaign.tui.the_app import app_of
 from campaign.tui.widgets.pane import Pane
 
-_NAME = 24
+_HEADS = ("", "restarts", "down", "occupied", "cost")
+_LEAST = 6
 
 
 class MeterPane(Pane):
@@ -48,13 +49,18 @@ ended. Money is the downtime and the occupied time at their rates.
         status = app_of(self).overview
         if status is None or self._live is None:
             return
-        grid = Grid.grid(padding=(0, 2, 0, 0))
+        rows = [
+            (shown(name), *self._cells(costs, status))
+            for name, costs in self._rows(self._live, status)
+        ]
+        rest = sum(max(len(row[index]) for row in (_HEADS, *rows)) + 1 for index in range(1, 5))
+        room = max(_LEAST, self.text.size.width - rest)
+        grid = Grid.grid(padding=(0, 1, 0, 0))
         for index in range(5):
             grid.add_column(justify="right" if index else "left", no_wrap=True)
-        heads = ("", "restarts", "down", "occupied", "cost")
-        grid.add_row(*(Text(head, colour(self.app, "quiet")) for head in heads))
-        for name, costs in self._rows(self._live, status):
-            grid.add_row(*map(Text, (cut(shown(name), _NAME), *self._cells(costs, status))))
+        grid.add_row(*(Text(head, colour(self.app, "quiet")) for head in _HEADS))
+        for name, *cells in rows:
+            grid.add_row(Text(cut(name, room)), *map(Text, cells))
         self.text.update(grid)
 
     def _rows(self, live: Live, status: Status) -> Iterator[tuple[str, Spent]]:
@@ -75,7 +81,7 @@ ended. Money is the downtime and the occupied time at their rates.
         down = sum(one.downtime_s for one in cycles)
         system = app_of(self).system
         price = system.cost.money(down, occupied) if system else sum(one.money for one in cycles)
-        yield "this boot so far", Costs(len(cycles), down, occupied, price)
+        yield "this boot", Costs(len(cycles), down, occupied, price)
 
     def _cells(self, costs: Spent, status: Status) -> tuple[str, str, str, str]:
         currency = status.campaign.currency if status.campaign else ""

@@ -1,0 +1,109 @@
+"""report: the campaign as a page, a table or data."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from campaign.cli import options
+from campaign.errors import CampaignError, Exit
+from campaign.operations.report import report as collect
+from campaign.report.content import MOST_RUNS, Report
+from campaign.report.scope import Scope
+
+FORMATS = {
+    "md": "markdown",
+    "html": "html",
+    "json": "data",
+    "csv": "spreadsheet",
+    "issue": "issue",
+}
+"""Each format with the module of campaign.report whose `page` writes it."""
+
+WHOLE = ("json", "csv")
+"""Formats for programs, which get every run; a page tells the newest ones."""
+
+
+@click.command()
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice([*FORMATS]),
+    help="How it is written; by the ending of FILE, or as Markdown, where it is not said.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write to FILE, all of it or nothing, instead of standard output.",
+)
+@click.option(
+    "--since",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]),
+    help="Only runs that began then or later, in local time.",
+)
+@click.option("--hypothesis", metavar="SLUG", help="Only runs for this hypothesis.")
+@click.option("--run", metavar="RUN", help="Only this run; part of its id is enough.")
+@click.option("--redact-hosts", is_flag=True, help="Call hosts host-1, host-2 ... everywhere.")
+@click.pass_context
+def report(
+    context: click.Context,
+    format_: str | None,
+    output: Path | None,
+    since: datetime | None,
+    hypothesis: str | None,
+    run: str | None,
+    redact_hosts: bool,
+) -> None:
+    """Tell the campaign: where it stands, its evidence, its cost, every run, what is next."""
+    scope = Scope(since.timestamp() if since else None, hypothesis, run)
+    format_ = format_ or _format_of(output)
+    most = None if format_ in WHOLE else MOST_RUNS
+    found = collect(options.workspace(context), scope, most=most, hide_hosts=redact_hosts)
+    text = _writer(format_)(found)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        _write_whole(output, text)
+
+
+def _format_of(output: Path | None) -> str:
+    ending = output.suffix.removeprefix(".").lower() if output else ""
+    return ending if ending in FORMATS else "md"
+
+
+def _writer(format_: str) -> Callable[[Report], str]:
+    page: Callable[[Report], str] = import_module(f"campaign.report.{FORMATS[format_]}").page
+    return page
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Puts `text` in the place of `path` at once: nobody sees half of it, and none is left."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            Path(name).chmod(_mode(path))
+            Path(name).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise
+    except OSError as error:
+        raise CampaignError(Exit.USAGE, f"cannot write {path}: {error.strerror}") from error
+
+
+def _mode(path: Path) -> int:
+    """The permissions that `path` has, or would get as a new file."""
+    if path.exists():
+        return path.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

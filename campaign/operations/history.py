@@ -1,0 +1,170 @@
+"""history: what several campaigns cost, came to, and taught about their restarts."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from campaign.errors import CampaignError, Exit
+from campaign.ledger.costs import Costs
+from campaign.ledger.history import PlaybookRecord, RestartTimes
+from campaign.ledger.reads import Ledger
+from hypotheses.hypothesis import Standing
+
+ANSWERS = (Standing.SUPPORTED, Standing.CONFIRMED)
+
+
+@dataclass(frozen=True)
+class Past:
+    """One campaign: its runs and costs, and how many hypotheses stand where.
+
+    `to_answer` is how many restarts it took until a hypothesis was supported or confirmed for the
+    first time, None where none has been.
+    """
+
+    path: Path
+    name: str
+    begun_at: float
+    runs: int
+    costs: Costs
+    currency: str
+    standings: Mapping[str, int]
+    to_answer: int | None
+
+
+@dataclass(frozen=True)
+class History:
+    """Campaigns, the oldest first, with restart times and playbooks of all of them together.
+
+    Playbooks are in the order of what they decided for each restart. `left_out` are ledgers that
+    could not be read, each with why.
+    """
+
+    campaigns: tuple[Past, ...]
+    restarts: tuple[RestartTimes, ...]
+    playbooks: tuple[PlaybookRecord, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass
+class _Gathered:
+    campaigns: list[Past] = field(default_factory=list)
+    restarts: dict[str, RestartTimes] = field(default_factory=dict)
+    playbooks: dict[tuple[str, str], PlaybookRecord] = field(default_factory=dict)
+
+    def add(self, path: Path) -> None:
+        with Ledger.open(path) as ledger:
+            self.campaigns.append(_past(path, ledger))
+            for times in ledger.restart_times():
+                known = self.restarts.get(times.services)
+                self.restarts[times.services] = _together(known, times) if known else times
+            for record in ledger.playbook_records():
+                key = record.playbook, record.kind
+                known_record = self.playbooks.get(key)
+                self.playbooks[key] = _summed(known_record, record) if known_record else record
+
+
+def history(places: Sequence[Path]) -> History:
+    """Looks back at the ledgers that are `places`, or lie in them (campaign.db, at any depth).
+
+    Errors: CampaignError (USAGE for a place that is not there, REFUSED where no ledger could be
+    read).
+    """
+    gathered, left_out = _Gathered(), []
+    for path in dict.fromkeys(found for place in places for found in _ledgers(place)):
+        try:
+            gathered.add(path)
+        except CampaignError as error:
+            left_out.append(str(error))
+    if not gathered.campaigns:
+        raise CampaignError(Exit.REFUSED, left_out[0] if left_out else "there is no ledger there")
+    return History(
+        campaigns=tuple(sorted(gathered.campaigns, key=lambda one: one.begun_at)),
+        restarts=tuple(sorted(gathered.restarts.values(), key=lambda one: -one.restarts)),
+        playbooks=tuple(sorted(gathered.playbooks.values(), key=_worth, reverse=True)),
+        left_out=tuple(left_out),
+    )
+
+
+def _ledgers(place: Path) -> Iterator[Path]:
+    if not place.exists():
+        raise CampaignError(Exit.USAGE, f"{place}: there is no such file or folder")
+    if place.is_file():
+        yield place.resolve()
+    else:
+        yield from sorted(path.resolve() for path in place.rglob("campaign.db"))
+
+
+def _past(path: Path, ledger: Ledger) -> Past:
+    campaign = ledger.campaign()
+    standings: dict[str, int] = {}
+    for one in ledger.hypotheses():
+        standings[one.standing] = standings.get(one.standing, 0) + 1
+    answered = [
+        event.at
+        for one in ledger.hypotheses()
+        for event in ledger.events(one.slug)
+        if event.kind == "standing" and event.standing in ANSWERS
+    ]
+    return Past(
+        path=path,
+        name=campaign.name if campaign else "",
+        begun_at=campaign.created_at if campaign else 0.0,
+        runs=ledger.run_count(),
+        costs=ledger.total_cost(),
+        currency=ledger.currency(),
+        standings=standings,
+        to_answer=ledger.restarts_until(min(answered)) if answered else None,
+    )
+
+
+def _together(one: RestartTimes, other: RestartTimes) -> RestartTimes:
+    well = one.restarts - one.failed, other.restarts - other.failed
+
+    def mean(first: float | None, second: float | None) -> float | None:
+        sides = [
+            (value, weight)
+            for value, weight in zip((first, second), well, strict=True)
+            if value is not None
+        ]
+        total = sum(weight for _, weight in sides)
+        return sum(value * weight for value, weight in sides) / total if total else None
+
+    return RestartTimes(
+        one.services,
+        one.restarts + other.restarts,
+        one.failed + other.failed,
+        mean(one.drain_s, other.drain_s),
+        mean(one.down_s, other.down_s),
+        mean(one.warmup_s, other.warmup_s),
+        mean(one.downtime_s, other.downtime_s),
+    )
+
+
+def _summed(one: PlaybookRecord, other: PlaybookRecord) -> PlaybookRecord:
+    return replace(
+        one,
+        runs=one.runs + other.runs,
+        false_starts=one.false_starts + other.false_starts,
+        decided=one.decided + other.decided,
+        restarts=one.restarts + other.restarts,
+        downtime_s=one.downtime_s + other.downtime_s,
+        money=one.money + other.money,
+    )
+
+
+def _worth(one: PlaybookRecord) -> tuple[float, int]:
+    return one.decided / max(1, one.restarts), one.decided
+
+
+def spent(campaigns: Iterable[Past]) -> dict[str, Costs]:
+    """What campaigns cost together, by currency: money of two is not added up."""
+    totals: dict[str, Costs] = {}
+    for one in campaigns:
+        so_far, costs = totals.get(one.currency, Costs(0, 0.0, 0.0, 0.0)), one.costs
+        totals[one.currency] = Costs(
+            so_far.restarts + costs.restarts,
+            so_far.downtime_s + costs.downtime_s,
+            so_far.occupied_s + costs.occupied_s,
+            so_far.money + costs.money,
+        )
+    return totals

@@ -1,0 +1,60 @@
+"""The timeline and the costs, as Markdown."""
+
+from collections.abc import Iterable, Iterator
+
+from campaign.report.content import Report
+from campaign.report.costs import CostPart, Spent
+from campaign.report.figures import costs_text, money_text, seconds_text
+from campaign.report.layout import bullets, heading, paragraph
+from campaign.report.literal import prose
+from campaign.report.markdown_tables import plain_table, priced_table
+
+
+def timeline_blocks(report: Report, width: int) -> Iterator[str]:
+    """Each boot with its trials and what happened in between, with the spend so far."""
+    entries = report.timeline.entries()
+    yield heading(2, "Timeline")
+    if not entries:
+        yield paragraph(prose("Nothing has happened yet."), width)
+        return
+    header = ["UTC", "what", "fail/n", "counts", "spent"]
+    rows = [[one.at, one.what, one.trials, one.counts, one.spent] for one in entries]
+    yield plain_table(header, rows, (4,))
+
+
+def cost_blocks(report: Report, width: int) -> Iterator[str]:
+    """What the answer cost in all, divided by run, hypothesis and kind, and the dead ends."""
+    costs = report.costs
+    yield heading(2, "Cost")
+    if not costs.by_run:
+        yield paragraph(prose("Nothing yet."), width)
+        return
+    yield paragraph(prose(report.answer), width)
+    yield _cost_table("run", report.spent_by_run, costs)
+    yield _cost_table("hypothesis", costs.by_hypothesis, costs)
+    if costs.shared_restarts:
+        text = "A restart shared by several hypotheses counts for each; the total counts it once."
+        yield paragraph(prose(text), width)
+    yield _cost_table("kind", costs.by_kind, costs)
+    if costs.dead_ends:
+        yield "The dearest dead ends:"
+        told = (
+            f"{one.name} ({one.why}): {costs_text(one.costs, costs.currency)}"
+            for one in costs.dead_ends
+        )
+        yield bullets(map(prose, told), width)
+
+
+def _cost_table(what: str, parts: Iterable[Spent], costs: CostPart) -> str:
+    rows = [
+        [
+            one.name,
+            str(one.costs.restarts),
+            seconds_text(one.costs.downtime_s),
+            seconds_text(one.costs.occupied_s),
+            money_text(one.costs.money),
+        ]
+        for one in (*parts, Spent("total", costs.total))
+    ]
+    header = [what, "restarts", "downtime", "occupied", costs.money_name]
+    return priced_table(header, rows, (1, 2, 3, 4), costs.priced)

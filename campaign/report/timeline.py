@@ -1,0 +1,162 @@
+"""How the campaign went: the rate after each restart, what happened in between, the spend."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from campaign.ledger.costs import BootLine
+from campaign.report.figures import money_text, seconds_text, time_text, trials_in_short
+from campaign.report.runs import RunPart
+from campaign.report.standings import Decision
+from hypotheses.observation import Counts
+from hypotheses.tally import Tally
+
+UNCHANGED = "nothing changed"
+"""The series of boots that are the system as it is."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A boot with trials, and all that was spent up to its end.
+
+    `series` is its arm, or the kind of its playbook where it has none; `trials` are the counts
+    with what they allow, or `by_exposure` what they failed in.
+    """
+
+    at: float
+    run: str
+    series: str
+    counts: Counts
+    trials: str
+    by_exposure: bool
+    is_evidence: bool
+    money: float
+    downtime_s: float
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something that happened between boots."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the timeline as text; a mark has no trials, and `counts` and `spent` are empty."""
+
+    at: str
+    what: str
+    trials: str = ""
+    counts: str = ""
+    spent: str = ""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Points and marks, each oldest first.
+
+    The spend is money in `currency`; where that is None nothing has a price, and it is downtime.
+    """
+
+    points: tuple[Point, ...]
+    marks: tuple[Mark, ...]
+    currency: str | None
+
+    @property
+    def unit(self) -> str:
+        """What the spend is counted in."""
+        return "seconds down" if self.currency is None else self.currency or "money"
+
+    def spent(self, point: Point) -> float:
+        return point.downtime_s if self.currency is None else point.money
+
+    def spent_text(self, point: Point) -> str:
+        if self.currency is None:
+            return f"{seconds_text(point.downtime_s)} down"
+        return f"{money_text(point.money)} {self.currency}".rstrip()
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Points and marks in the order they happened."""
+        rows = [(point.at, self._entry(point)) for point in self.points]
+        rows += [(mark.at, Entry(_minute(mark.at), mark.text)) for mark in self.marks]
+        return tuple(entry for _, entry in sorted(rows, key=lambda row: row[0]))
+
+    def _entry(self, point: Point) -> Entry:
+        return Entry(
+            _minute(point.at),
+            f"{point.run} ({point.series})",
+            point.trials,
+            "yes" if point.is_evidence else "no",
+            self.spent_text(point),
+        )
+
+
+def collect_timeline(
+    boots: Sequence[BootLine],
+    runs: Sequence[RunPart],
+    decisions: Iterable[Decision],
+    epochs: Collection[str],
+    currency: str | None,
+) -> Timeline:
+    """The boots of `runs`; with the runs of `epochs` the baseline's rate moved.
+
+    `currency` None: nothing has a price, and the spend is downtime.
+    """
+    told = {run.record.id for run in runs}
+    points = tuple(_points(boots, told))
+    marks = sorted(_marks(runs, decisions, epochs), key=lambda one: one.at)
+    return Timeline(points, tuple(marks), currency)
+
+
+def _points(lines: Sequence[BootLine], told: Collection[str]) -> Iterator[Point]:
+    """The boots with trials of the runs in `told`; what was spent counts from the first line."""
+    money = accumulate(line.money for line in lines)
+    downtime = accumulate(line.downtime_s for line in lines)
+    for line, spent, down in zip(lines, money, downtime, strict=True):
+        if line.run in told and line.run is not None and line.n + line.censored:
+            counts = Counts(line.fail, line.n - line.fail, line.censored)
+            yield Point(
+                at=line.started_at,
+                run=line.run,
+                series=_series(line),
+                counts=counts,
+                trials=trials_in_short(_tally(line, counts)),
+                by_exposure=line.exposure is not None,
+                is_evidence=line.counts,
+                money=spent,
+                downtime_s=down,
+            )
+
+
+def _tally(line: BootLine, counts: Counts) -> Tally:
+    stopped = (line.stopped,) if line.stopped else ()
+    return Tally(counts, stopped, line.exposure, line.unit or "")
+
+
+def _series(line: BootLine) -> str:
+    if not line.toggles:
+        return UNCHANGED if line.kind != "detector" else "detector"
+    return line.arm or line.kind or ""
+
+
+def _marks(
+    runs: Iterable[RunPart], decisions: Iterable[Decision], epochs: Collection[str]
+) -> Iterator[Mark]:
+    for run in runs:
+        record = run.record
+        if record.id in epochs:
+            yield Mark(record.started_at, "the baseline's rate moved")
+        if record.retracted is not None and record.retracted_at is not None:
+            yield Mark(record.retracted_at, f"{record.id} retracted")
+        if record.state == "dirty":
+            yield Mark(record.ended_at or record.started_at, f"{record.id} left dirty")
+    for one in decisions:
+        by = " by the operator" if one.by == "operator" else ""
+        yield Mark(one.at, f"{one.hypothesis} {one.standing}{by}")
+
+
+def _minute(at: float) -> str:
+    """A time without its seconds, UTC."""
+    return time_text(at)[:16]
