@@ -51,6 +51,15 @@ async def shows(pilot: Pilot[int], *wanted: str) -> None:
     await until(pilot, lambda: all(one in text_of(pilot) for one in wanted))
 
 
+async def settles(pilot: Pilot[int]) -> None:
+    """Waits until nothing on the screen has changed for a second."""
+    seen, since = text_of(pilot), monotonic()
+    while monotonic() < since + 1.0:
+        await pilot.pause(0.1)
+        if text_of(pilot) != seen:
+            seen, since = text_of(pilot), monotonic()
+
+
 def text_of(pilot: Pilot[int]) -> str:
     app = pilot.app
     assert isinstance(app, CampaignApp)
