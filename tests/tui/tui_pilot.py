@@ -38,9 +38,11 @@ def text(app: CampaignApp) -> str:
     return "\n".join(lines(app))
 
 
-async def until(pilot: Pilot[int], holds: Callable[[], object]) -> None:
+async def until(
+    pilot: Pilot[int], holds: Callable[[], object], patience_s: float = PATIENCE_S
+) -> None:
     """Waits until `holds()` is true."""
-    deadline = monotonic() + PATIENCE_S
+    deadline = monotonic() + patience_s
     while not holds():
         assert monotonic() < deadline, text_of(pilot)
         await pilot.pause(0.02)
