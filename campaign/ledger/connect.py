@@ -120,7 +120,10 @@ def open_writer(path: Path, *, create: bool) -> "Database":
         CampaignError: REFUSED when there is no ledger and `create` is false, or it is locked,
             damaged, newer than this program or not writable.
     """
-    from sqlite_utils import Database
+    from playbooks.absent import without
+
+    with without("numpy", "pandas"):  # the ledger holds plain values
+        from sqlite_utils import Database
 
     _check_file(path, may_be_missing=create)
     with complaints(path), _first_opening(path):
