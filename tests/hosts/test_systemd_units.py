@@ -1,6 +1,7 @@
 """Units of a real systemd, driven by the agent there."""
 
 import itertools
+import os
 import signal
 import zlib
 from collections.abc import Callable, Iterator
@@ -56,6 +57,28 @@ def test_starts_and_stops(host: Host, svc: TestUnit) -> None:
     assert not stopped.killed
     assert host.service_state(svc.spec).processes == ()
     assert not host.service_stop(svc.spec, 10).was_running
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_drop_in_that_got_an_older_date_is_read_before_the_start(
+    host: Host, svc: TestUnit, held: bool
+) -> None:
+    """systemd forgets a stopped unit, and reads it anew, unless another one refers to it."""
+    svc.service(SLEEPS)
+    target = svc.name.replace(".service", ".target")
+    if held:
+        svc.write(f"/run/systemd/system/{target}", f"[Unit]\nAfter={svc.name}\n")
+        svc.machine.run("systemctl", "start", target)
+    dropin = f"/etc/systemd/system/{svc.name}.d/a.conf"
+    for value in ("new", "old"):
+        svc.write(dropin, f"[Service]\nEnvironment=TOLD={value}\n")
+        if value == "old":
+            os.utime(svc.machine.root / dropin.lstrip("/"), (1e9, 1e9))
+        host.service_start(svc.spec)
+        assert svc.environ()["TOLD"] == value
+        host.service_stop(svc.spec, 10)
+    svc.machine.run("systemctl", "stop", target, check=False)
+    svc.machine.run("rm", "-f", f"/run/systemd/system/{target}")
 
 
 def test_what_ignores_term_is_killed_and_flagged(host: Host, svc: TestUnit) -> None:
