@@ -89,15 +89,18 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveRe
         (row,) = self._rows("SELECT count(*) FROM run")
         return int(row[0])
 
+    def run_ids(self) -> tuple[str, ...]:
+        """The ids of all runs, in the order they were started."""
+        return tuple(row["id"] for row in self._rows("SELECT id FROM run ORDER BY started_at"))
+
     def run(self, fragment: str) -> records.Run:
         """The one run whose id is, begins with or contains `fragment`.
 
         Raises:
             CampaignError: USAGE when no run or more than one is meant.
         """
-        ids = [str(row["id"]) for row in self._rows("SELECT id FROM run ORDER BY started_at")]
         (run,) = self._records(
-            records.Run, "SELECT * FROM run WHERE id = ?", _the_one(fragment, ids)
+            records.Run, "SELECT * FROM run WHERE id = ?", _the_one(fragment, self.run_ids())
         )
         return _as_seen(run)
 
