@@ -41,6 +41,13 @@ def test_each_format_is_written_whole_and_by_the_ending_of_its_file(
         assert file.stat().st_mode & 0o777 == 0o640
         assert sorted(tmp_path.iterdir()) == [file]
         file.unlink()
+    for words, said in (
+        (("x.pdf",), "no format has this ending; use .md, .html, .json, .csv, or say --format"),
+        (("x.html", "--format", "issue"), "its ending says html, and --format issue"),
+    ):
+        refused = rich.run("report", "-o", str(tmp_path / words[0]), *words[1:])
+        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
+    assert not list(tmp_path.iterdir())
     printed = rich.run("report", "--format", "issue").stdout
     assert printed.startswith("### pd-toolcalls: tool-call markup leaks")
 
