@@ -63,9 +63,8 @@ def _powers(found: Power) -> Iterator[str]:
     yield f"{found.playbook}: {_against(found)}"
     if found.seconds is not None:
         yield f"takes about {seconds(found.seconds)} with its restart and the way back"
-    if found.differs:
-        differing = " ".join(f"--accept-difference {name}" for name in found.differs)
-        yield f"the baseline was seen with another number of trials: run it with {differing}"
+    if found.unlike:
+        yield f"{found.against} was seen under other conditions: {found.unlike}; {found.remedy}"
     if found.reproduce is not None:
         yield (
             "the baseline has not failed yet, so nothing could be seen to vanish:"

@@ -10,25 +10,35 @@ from pathlib import Path
 import click
 
 from campaign.cli import options
+from campaign.cli.compare import compare_runs
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
+from campaign.ledger.filtering import EVERY_RUN, RunFilter
 from campaign.operations import control
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
+from hypotheses.verdict import Word
 
 STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
 
 
 @click.group()
 def runs() -> None:
-    """List, show and retract runs; pause and stop those under way."""
+    """List, show, compare and retract runs; pause and stop those under way."""
+
+
+runs.add_command(compare_runs)
 
 
 @runs.command("list")
 @click.option("-l", "--limit", type=click.IntRange(1), help="At most so many, the newest first.")
 @click.option("--playbook", help="Only runs of this playbook.")
-@click.option("--hypothesis", help="Only runs for this hypothesis.")
+@click.option("--hypothesis", help="Only runs for this hypothesis; '(none)': for none.")
 @click.option("--status", type=click.Choice(STATUSES), help="Only runs of this status.")
+@click.option("--verdict", type=click.Choice(list(Word)), help="Only runs of this verdict.")
+@click.option(
+    "--text", default="", help="Only runs with this in their question, reasons, error or notes."
+)
 @options.as_json
 @click.pass_context
 def list_(
@@ -37,15 +47,18 @@ def list_(
     playbook: str | None,
     hypothesis: str | None,
     status: str | None,
+    verdict: str | None,
+    text: str,
     as_json: bool,
 ) -> None:
-    """List the runs, the newest first."""
-    found = operations.listed(options.workspace(context), limit, playbook, hypothesis, status)
+    """List the runs, the newest first: those that every given option is true of."""
+    wanted = RunFilter(playbook, hypothesis, status, verdict, text)
+    found = operations.listed(options.workspace(context), limit, wanted)
     if as_json:
         options.print_json(found)
     elif not found:
-        filtered = playbook or hypothesis or status
-        click.echo("no such runs" if filtered else "no runs yet; campaign run PLAYBOOK makes one")
+        every = wanted == EVERY_RUN
+        click.echo("no runs yet; campaign run PLAYBOOK makes one" if every else "no such runs")
     else:
         heads = ("run", "started", "status", "failed", "verdict", "down", "cost")
         click.echo(columns([heads, *map(_row, found)], right=(5, 6)))

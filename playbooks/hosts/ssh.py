@@ -14,13 +14,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import paramiko
-
+from playbooks.absent import without
 from playbooks.agent.boot import MARK
 from playbooks.hosts.bundle import bundle
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.known_hosts import HostKey, KnownHosts
 from playbooks.hosts.ssh_config import Endpoint, SshTarget, route
+
+with without("invoke"):  # it is for reading ssh's configuration, which `ssh` itself does for us
+    import paramiko
 
 CLOSING_LIMIT_S = 20.0
 STARTING_LIMIT_S = 30.0

@@ -49,6 +49,7 @@ class Arm:
     diffs: Mapping[str, str] = field(default_factory=dict)
     invalid: str | None = None
     killed: str = ""
+    removes: str = ""
 
 
 class Story:
@@ -186,6 +187,8 @@ class Story:
             self.tick(), self.tick(), "completed",
         )  # fmt: skip
         self.recorder.add_all((boot, cycle, step))
+        if arm.removes:
+            self.recorder.add(records.Removal(boot.id, arm.removes))
         self._edits(run, boot, arm.diffs)
         if arm.counts.total:
             self._observe(cycle, step, arm, conditions)
