@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,8 +129,28 @@ def _shown(found: Shown, diff: bool) -> Iterator[str]:
             yield f"  still needed: {verdict.still_needed}"
     if found.artifacts:
         yield "kept (campaign runs log RUN [NAME]):"
-        yield columns([(one.name, count(one.bytes, "byte"), one.path) for one in found.artifacts],
-                      indent="  ", right=(1,))  # fmt: skip
+        yield columns(list(_kept(found)), indent="  ", right=(1,))
+
+
+def _kept(found: Shown) -> Iterator[tuple[str, str, str]]:
+    """Each by a name that `runs log` finds it by: that of its file where several share theirs."""
+    names = Counter(one.name for one in found.artifacts)
+    at = {step.id: _at(found, step.boot) for step in found.steps}
+    for one in found.artifacts:
+        name = one.name if names[one.name] == 1 else Path(one.path).name
+        yield name, count(one.bytes, "byte"), f"{one.path}{at.get(one.step or '', '')}"
+
+
+def _at(found: Shown, boot: str) -> str:
+    """Which boot of a run with several: ` [treatment 2]` is the second one of that arm."""
+    measured = [one for one in found.boots if one.run is not None]
+    arm = next((one.arm for one in measured if one.id == boot), None)
+    if arm is None or len(measured) < 2:
+        return ""
+    alike = [one.id for one in measured if one.arm == arm]
+    number = str(alike.index(boot) + 1) if len(alike) > 1 else ""
+    told = " ".join(word for word in (arm, number) if word)
+    return f" [{told}]"
 
 
 def _terms(terms: records.RunTerms) -> Iterator[tuple[str, str]]:
@@ -159,7 +180,8 @@ def _steps(found: Shown) -> Iterator[str]:
     rows = []
     for step in found.steps:
         took = "-" if step.ended_at is None else seconds(step.ended_at - step.started_at)
-        rows.append((f"{step.position}", step.name, step.status, took, step.detail, step.undo))
+        name = f"{step.name}{_at(found, step.boot)}"
+        rows.append((f"{step.position}", name, step.status, took, step.detail, step.undo))
     if rows:
         yield columns(rows, right=(0, 3), indent="  ")
 
@@ -167,14 +189,17 @@ def _steps(found: Shown) -> Iterator[str]:
 def _changes(found: Shown, diff: bool) -> Iterator[str]:
     if found.edits:
         yield "changed:"
+    alike: dict[tuple[str, str, str, bool], list[str]] = {}
     for edit in found.edits:
-        back = "put back" if edit.put_back_at is not None else "NOT put back"
-        yield f"  {edit.host}:{edit.path}  {back}"
+        change = edit.host, edit.path, edit.diff, edit.put_back_at is not None
+        alike.setdefault(change, []).append(_at(found, edit.boot))
+    for (host, path, text, is_back), boots in alike.items():
+        yield f"  {host}:{path}  {'put back' if is_back else 'NOT put back'}{''.join(boots)}"
         if diff:
-            yield from (f"    {line}" for line in edit.diff.splitlines())
+            yield from (f"    {line}" for line in text.splitlines())
     for boot in found.boots:
         if boot.effect:
-            yield f"effect{f' [{boot.arm}]' if boot.arm else ''}: {boot.effect}"
+            yield f"effect{_at(found, boot.id)}: {boot.effect}"
             yield from (f"  - {reason}" for reason in boot.effect_reasons.splitlines())
 
 

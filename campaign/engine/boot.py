@@ -238,7 +238,7 @@ class BootWalk:
             self.id,
             f"restart {', '.join(self.boot.services)}",
             "restart",
-            "restarts on the way back",
+            "restarts on the way back" if self.boot.changed else "",
         ) as doing:
             doing.detail = self._live(services).told()
         if not self.boot.changed:

@@ -83,6 +83,10 @@ class Ledger(
         wanted = RunFilter(playbook, hypothesis, status)
         return tuple(self.runs_at(self.places(wanted, limit)).values())
 
+    def run_ids(self) -> tuple[str, ...]:
+        """The ids of all runs, in the order they were started."""
+        return tuple(row["id"] for row in self._rows("SELECT id FROM run ORDER BY started_at"))
+
     def run(self, fragment: str) -> records.Run:
         """The one run whose id is, begins with or contains `fragment`.
 
@@ -90,10 +94,7 @@ class Ledger(
             CampaignError: USAGE when no run or more than one is meant.
         """
         exact = self._records(records.Run, "SELECT * FROM run WHERE id = ?", fragment)
-        if exact:
-            return as_seen(exact[0])
-        ids = [str(row["id"]) for row in self._rows("SELECT id FROM run ORDER BY started_at")]
-        return self.run(_the_one(fragment, ids))
+        return as_seen(exact[0]) if exact else self.run(_the_one(fragment, self.run_ids()))
 
     def unsettled(self) -> tuple[records.Run, ...]:
         """The runs under way, and those that are not all put back, the newest first."""

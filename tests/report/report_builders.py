@@ -53,12 +53,12 @@ class Arm:
 
 
 class Story:
-    """Writes runs into a ledger as the engine does."""
+    """Writes runs into a ledger as the engine does, their ids numbered from `first`."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, first: int = 1) -> None:
         self.recorder = recorder
         self._seconds = itertools.count()
-        self._ids = itertools.count(1)
+        self._ids = itertools.count(first)
 
     def tick(self) -> float:
         """A second later than the last time."""
