@@ -57,7 +57,7 @@ def test_from_an_empty_folder_to_the_cause(empty: Path) -> None:
         (row,) = [one for one in lines(app) if "idxk-transfer " in one and "USD" in one]
         assert "confirmed" in row or "supported" in row, text(app)
 
-    assert drive(empty, script, size=(130, 45)) is None
+    assert drive(empty, script, size=(120, 40)) is None
     for shipped in SYSTEM.glob("*.py"):
         assert (empty / "demo-campaign" / "system" / shipped.name).read_bytes() == (
             shipped.read_bytes()

@@ -41,11 +41,12 @@ def text(app: CampaignApp) -> str:
 async def until(
     pilot: Pilot[int], holds: Callable[[], object], patience_s: float = PATIENCE_S
 ) -> None:
-    """Waits until `holds()` is true."""
-    deadline = monotonic() + patience_s
+    """Waits until `holds()` is true; looks less often the longer that takes."""
+    deadline, pause_s = monotonic() + patience_s, 0.02
     while not holds():
         assert monotonic() < deadline, text_of(pilot)
-        await pilot.pause(0.02)
+        await pilot.pause(pause_s)
+        pause_s = min(0.2, pause_s * 1.1)
 
 
 async def shows(pilot: Pilot[int], *wanted: str) -> None:

@@ -109,6 +109,7 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         if not found:
             self._about.update("No playbook has that in its name, question or hypothesis.")
             self._fields.remove_children()
+            self._say_command()
 
     @on(OptionList.OptionHighlighted, "#playbooks")
     async def _show(self) -> None:

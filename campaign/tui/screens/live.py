@@ -26,8 +26,8 @@ from campaign.tui.widgets.steps import StepsPane
 NOTHING = """\
 Nothing is running.
 
-A run that anyone starts in this workspace appears here: its steps with their times, its output,
-failures as they are counted, and what it costs.
+A run that anyone starts in this workspace appears here: its steps with
+their times, its output, failures as they are counted, and what it costs.
 
   r   choose a playbook, see its plan, and run it
       or, in another terminal:  campaign run PLAYBOOK

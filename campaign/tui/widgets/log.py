@@ -88,7 +88,8 @@ file, not only what is shown. Colours and control characters are left out.
 
     @property
     def is_on_screen(self) -> bool:
-        return self.screen.is_current or self.app.screen_stack[0] is self.screen
+        """Also below a dialog; while the app ends there is no screen."""
+        return self.screen.is_current or self.screen in self.app.screen_stack[:1]
 
     def _take(self, read: tuple[Window, int | None]) -> None:
         window, line = read

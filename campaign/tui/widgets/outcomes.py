@@ -72,7 +72,8 @@ verdict once the run has been judged.
             yield from self._verdict(verdict)
 
     def _rates(self, live: Live) -> Grid:
-        rows = [("baseline", live.baseline)] if live.baseline.n else []
+        pool = "all baselines" if live.run.kind == "baseline" else "baseline"
+        rows = [(pool, live.baseline)] if live.baseline.n else []
         rows += [(one.record.arm, one.counts) for one in live.reproductions]
         top = top_of([counts for _, counts in rows])
         names = [cut(shown(name), _NAME) for name, _ in rows]
