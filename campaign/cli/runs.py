@@ -11,6 +11,7 @@ import click
 from campaign.cli import options
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
+from campaign.ledger.keeping import kept_edits
 from campaign.operations import control
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
@@ -154,8 +155,10 @@ def _steps(found: Shown) -> Iterator[str]:
 def _changes(found: Shown, diff: bool) -> Iterator[str]:
     if found.edits:
         yield "changed:"
+    kept = kept_edits(found.edits, found.steps)
     for edit in found.edits:
         back = "put back" if edit.put_back_at is not None else "NOT put back"
+        back = "kept as found (accepted)" if edit in kept else back
         yield f"  {edit.host}:{edit.path}  {back}"
         if diff:
             yield from (f"    {line}" for line in edit.diff.splitlines())
@@ -170,7 +173,8 @@ def _evidence(found: Shown) -> Iterator[str]:
         tally = found.tallies.get(one.id)
         text = tally.rate if tally else "no trials"
         invalid = f"  INVALID: {one.invalid}" if one.invalid else ""
-        yield f"observed [{one.arm}] by {one.reproducer}: {text} ({one.stop_reason}){invalid}"
+        why = f" ({one.stop_reason})" if one.stop_reason else ""
+        yield f"observed [{one.arm}] by {one.reproducer}: {text}{why}{invalid}"
     for comparison in found.comparisons:
         yield (
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "

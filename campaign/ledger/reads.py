@@ -188,12 +188,18 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveRe
         )
 
     def observations(self, run: str) -> tuple[records.Observation, ...]:
-        """A run's observations, invalid ones too, oldest first."""
-        return self._records(
+        """A run's observations, invalid ones too, oldest first; one that its run's process did not
+
+        live to end reads as invalid.
+        """
+        found = self._records(
             records.Observation,
             "SELECT * FROM observation WHERE run = ? ORDER BY started_at, rowid",
             run,
         )
+        if all(one.ended_at is not None for one in found) or self._goes_on(run):
+            return found
+        return tuple(map(_cut_off, found))
 
     def trial_counts(self, run: str) -> Mapping[str, Counts]:
         """The counts of each of a run's observations so far, by the observation's id."""
@@ -265,6 +271,13 @@ def _as_seen(run: records.Run) -> records.Run:
     if run.status != "running" or is_alive(owner):
         return run
     return dataclasses.replace(run, status="interrupted")
+
+
+def _cut_off(one: records.Observation) -> records.Observation:
+    """As an observation reads whose run was interrupted."""
+    if one.ended_at is not None or one.invalid is not None:
+        return one
+    return dataclasses.replace(one, invalid="interrupted before its end")
 
 
 def _the_one(fragment: str, ids: Sequence[str]) -> str:
