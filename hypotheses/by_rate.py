@@ -20,6 +20,8 @@ from hypotheses.verdict import Effect, Expect, Qualifier, Verdict, Word, ineffec
 
 CENSORED_LIMIT = 0.20
 """Above this share of censored trials a verdict says so."""
+NAMED = 4
+"""Of more conditions that differ only so many are spelled out as options."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,17 @@ def judge_rate(
 
 def differences(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[str, ...]:
     """The conditions that differ, by name: "concurrency 60 against 40"."""
+    return tuple(named_differences(left, right).values())
+
+
+def named_differences(left: Mapping[str, str], right: Mapping[str, str]) -> dict[str, str]:
+    """As `differences`, each under the name of its condition."""
     missing = "not recorded"
-    return tuple(
-        f"{name} {left.get(name, missing)} against {right.get(name, missing)}"
+    return {
+        name: f"{name} {left.get(name, missing)} against {right.get(name, missing)}"
         for name in sorted(left.keys() | right.keys())
         if left.get(name) != right.get(name)
-    )
+    }
 
 
 def incomparable(
@@ -102,17 +109,26 @@ def incomparable(
     return Verdict(
         Word.INVALID,
         Qualifier.NOT_COMPARABLE,
-        apart,
-        still_needed="both sides again under the same conditions",
+        tuple(apart),
+        still_needed=_comparable_again(tuple(dict.fromkeys(apart.values()))),
     )
 
 
 def _arm_differences(
     treatment: Sequence[Observation], control: Sequence[Observation], accepted: frozenset[str]
-) -> tuple[str, ...]:
+) -> dict[str, str]:
+    """What differs, with the name of its condition."""
     lefts, rights = _distinct(treatment, accepted), _distinct(control, accepted)
-    found = (one for left in lefts for right in rights for one in differences(left, right))
-    return tuple(dict.fromkeys(found))
+    found = [(left, right) for left in lefts for right in rights]
+    return {
+        text: name for left, right in found for name, text in named_differences(left, right).items()
+    }
+
+
+def _comparable_again(names: Sequence[str]) -> str:
+    words = " ".join(f"--accept-difference {name}" for name in names[:NAMED])
+    more = f" and so on for {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"both sides again under the same conditions, or this one with {words}{more}"
 
 
 def _distinct(side: Sequence[Observation], accepted: frozenset[str]) -> list[dict[str, str]]:

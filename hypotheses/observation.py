@@ -63,8 +63,9 @@ def count(trials: Iterable[Trial]) -> Counts:
 
 
 def like_the_newest(observations: Sequence["Observation"]) -> tuple["Observation", ...]:
-    """Those under the conditions of the last one."""
-    return tuple(one for one in observations if one.conditions == observations[-1].conditions)
+    """Those under the conditions of the last one; an imported one only where there is no other."""
+    own = [one for one in observations if not one.imported] or observations
+    return tuple(one for one in observations if one.conditions == own[-1].conditions)
 
 
 def early_stops(observations: Iterable["Observation"]) -> tuple[str, ...]:
@@ -96,7 +97,7 @@ class Observation:
 
     `restart` names the restart cycle (the cluster) it belongs to; `conditions` maps the name
     of each recorded condition to its value, as text. `exposure` is what its trials ran in all,
-    in `unit`; None where its reproducer measures none.
+    in `unit`; None where its reproducer measures none. `imported`: nothing of ours ran it.
     """
 
     counts: Counts
@@ -108,3 +109,4 @@ class Observation:
     stop: Stopping | None = None
     exposure: float | None = None
     unit: str = ""
+    imported: bool = False

@@ -17,7 +17,12 @@ class TemplateError(ValueError):
 
 
 def names(text: str) -> tuple[str, ...]:
-    """The variables that `text` names, each once, in order.
+    """The variables that `text` names, each once, in order. Raises as `uses` does."""
+    return tuple(dict.fromkeys(uses(text)))
+
+
+def uses(text: str) -> list[str]:
+    """The variables that `text` names, as often as it does, in order.
 
     Raises TemplateError where `{{` does not open a `{{ name }}`.
     """
@@ -25,7 +30,7 @@ def names(text: str) -> tuple[str, ...]:
     if _OPENING in rest:
         broken = rest[rest.index(_OPENING) :]
         raise TemplateError(f"{shown(broken)} is not a template: only {{{{ name }}}} is understood")
-    return tuple(dict.fromkeys(_TEMPLATE.findall(text)))
+    return _TEMPLATE.findall(text)
 
 
 def render(text: str, variables: Mapping[str, str], where: str) -> str:

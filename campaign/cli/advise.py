@@ -63,9 +63,8 @@ def _powers(found: Power) -> Iterator[str]:
     yield f"{found.playbook}: {_against(found)}"
     if found.seconds is not None:
         yield f"takes about {seconds(found.seconds)} with its restart and the way back"
-    if found.differs:
-        differing = " ".join(f"--accept-difference {name}" for name in found.differs)
-        yield f"the baseline was seen with another number of trials: run it with {differing}"
+    if found.unlike:
+        yield f"{found.against} was seen under other conditions: {found.unlike}; {found.remedy}"
     if found.reproduce is not None:
         yield (
             "the baseline has not failed yet, so nothing could be seen to vanish:"
@@ -135,8 +134,9 @@ def _by_mismatch(found: ByMismatch, trials: int) -> Iterator[str]:
     from hypotheses.by_model import chance_text
 
     yield (
-        f"{found.failures} or more of {count(trials, 'trial')} fail, to be looked into, with"
-        f" {chance_text(found.chance)}; {found.trials} trials bring them 19 times in 20"
+        f"{found.failures} or more of {count(trials, 'trial')} fail, to be looked into, with a"
+        f" probability of {chance_text(found.chance)};"
+        f" {found.trials} trials bring them 19 times in 20"
     )
 
 
@@ -146,7 +146,7 @@ def _settling(found: Settling) -> Iterator[str]:
     what = " and ".join(found.toggles)
     yield (
         f"with all restarts so far, one like it settles whether removing {what} ends it"
-        f" with {chance_text(found.chance)}"
+        f" with a probability of {chance_text(found.chance)}"
     )
     if found.restarts is None:
         yield "12 restarts, alternately with it and with nothing off, would not settle it"

@@ -42,6 +42,14 @@ variables = click.option(
     help="Set a playbook variable; may be repeated.",
 )
 
+accepted = click.option(
+    "--accept-difference",
+    "accepted",
+    multiple=True,
+    metavar="NAME",
+    help="Compare although this condition differs; kept with the run; may be repeated.",
+)
+
 
 def parsed(pairs: tuple[str, ...], option: str = "--var") -> dict[str, str]:
     """NAME=VALUE pairs, given by `option`, as a mapping. Errors: click.UsageError."""

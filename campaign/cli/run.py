@@ -31,6 +31,7 @@ WORDS = ("supported", "refuted", "inconclusive", "invalid")
 @click.command()
 @options.playbooks(required=True)
 @options.variables
+@options.accepted
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files.")
 @options.as_json
 @click.pass_context
@@ -38,11 +39,12 @@ def plan(
     context: click.Context,
     playbooks: tuple[str, ...],
     variables: tuple[str, ...],
+    accepted: tuple[str, ...],
     diff: bool,
     as_json: bool,
 ) -> None:
     """Show what a run of the PLAYBOOKs would do: boots, edits, environment, restarts, cost."""
-    request = Request(playbooks, options.parsed(variables))
+    request = Request(playbooks, options.parsed(variables), accepted)
     _show(planning.plan(options.workspace(context), request), diff, as_json)
 
 
@@ -58,13 +60,7 @@ def _show(planned: Planned, diff: bool, as_json: bool) -> None:
 @options.variables
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; for campaigns that are not protected.")
 @click.option("--yes-i-mean", metavar="NAME", help="Do not ask; the protected campaign's name.")
-@click.option(
-    "--accept-difference",
-    "accepted",
-    multiple=True,
-    metavar="NAME",
-    help="Compare although this condition differs; kept with the run; may be repeated.",
-)
+@options.accepted
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
 @click.option(

@@ -51,6 +51,7 @@ class EvidenceReads(Reader):
                    run.playbook, observation.arm, observation.conditions,
                    rates.fail, rates.n, rates.censored, observation.stop_reason,
                    terms.rule, terms.stopped, terms.stands, terms.unit,
+                   run.id IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL) AS imported,
                    (SELECT exposure FROM exposure_rates
                     WHERE exposure_rates.observation = observation.id) AS exposure
             FROM observation
@@ -85,6 +86,7 @@ class EvidenceReads(Reader):
                 else None,
                 exposure=row["exposure"],
                 unit=row["unit"] or "",
+                imported=bool(row["imported"]),
             )
             for row in rows
         )
@@ -111,6 +113,11 @@ class EvidenceReads(Reader):
         )
         same = {text: alike.items() <= mapping(text).items() for text in {row[0] for row in rows}}
         return tuple(row["result"] == "fail" for row in rows if same[row["conditions"]])
+
+    def condition_names(self) -> frozenset[str]:
+        """The names of all conditions that were ever recorded."""
+        rows = self._rows("SELECT DISTINCT conditions FROM observation")
+        return frozenset(name for row in rows for name in mapping(row["conditions"]))
 
     def trusted_detectors(self) -> frozenset[str]:
         """The detectors whose latest judged detector run, retracted ones aside, saw right."""

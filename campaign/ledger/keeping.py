@@ -3,7 +3,7 @@
 Each is a step of its run: a file edit of that path is kept as found from then on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from campaign.ledger import records
 
@@ -26,3 +26,10 @@ def kept_edits(
         for edit in edits
         if edit.put_back_at is None and keep_name(edit.host, edit.path) in names
     )
+
+
+def how_back(edit: records.Edit, kept: Collection[records.Edit]) -> str:
+    """Whether a file edit was put back, in words; `kept` are those that were kept as found."""
+    if edit.put_back_at is not None:
+        return "put back"
+    return "kept as found (accepted)" if edit in kept else "NOT put back"

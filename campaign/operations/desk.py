@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from campaign.engine.conditions import conditions
 from campaign.ledger.reads import Ledger
 from campaign.ledger.records import ARM
-from campaign.operations.plan import is_one_way, planned_trials
+from campaign.operations.plan import is_one_way
 from campaign.operations.prices import Prices
+from campaign.operations.showing import planned_trials
 from hypotheses.by_rate import differences
 from hypotheses.model import Posterior
 from playbooks.playbook import Env, Kind, Patch, Playbook, Reproduce

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from campaign.engine.artifacts import ArtifactFile
 from campaign.engine.begin import run_row
-from campaign.engine.conditions import planned_conditions
+from campaign.engine.conditions import numbering, own_conditions, planned_conditions
 from campaign.engine.session import Hosts, Session, operator
 from campaign.engine.stop import Stop
 from campaign.errors import CampaignError, Exit
@@ -20,7 +20,7 @@ from campaign.redact import Redactor
 from campaign.workspace import Workspace
 from hypotheses.observation import Result
 from playbooks.parsers.parser import MAX_TRIALS
-from playbooks.playbook import Env, Patch, Playbook, Reproduce
+from playbooks.playbook import Patch, Playbook, Reproduce
 
 CHUNK = 1 << 20
 
@@ -130,13 +130,9 @@ class _Import:
         self._keep_log(run, step)
         return run
 
-    def _toggles(self) -> Iterator[str]:
+    def _toggles(self) -> frozenset[str]:
         """The conditions that the arm sets itself, as far as the playbook alone tells."""
-        for step in self.playbook.steps:
-            if isinstance(step.action, Env) and step.when in (None, self.arm):
-                for service in step.action.services:
-                    for name in (*step.action.set, *step.action.unset):
-                        yield f"env.{service}.{name}"
+        return own_conditions(self.playbook, self.arm)
 
     def _files(self) -> Iterator[str]:
         """The folders that the arm patches: no host was asked which files those are."""
@@ -147,11 +143,13 @@ class _Import:
     def _observation(
         self, run: records.Run, boot: records.Boot, step: records.Step
     ) -> records.Observation:
+        system = self.session.system
         known = {
-            **planned_conditions(self.session.system, self.playbook, self.action),
+            **planned_conditions(system, self.playbook, self.action),
             **dict.fromkeys(self._toggles(), ARM),
             **self.past.conditions,
         }
+        known.pop(numbering(system.reproducers[self.action.use]) or "", None)
         return records.Observation(
             id=self.session.recorder.new_id(),
             run=run.id,

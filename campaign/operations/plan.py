@@ -3,31 +3,28 @@
 import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
-from campaign.engine.conditions import planned_conditions
+from campaign.engine.control import Controls
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
+from campaign.operations.showing import (
+    Unlike,
+    can_show,
+    check_accepted,
+    incomparable,
+    refuse_unreproduced,
+)
 from campaign.workspace import Workspace
-from hypotheses.by_time import exposure_of
-from hypotheses.exposure import amount_text, clean_needed, clean_to_separate, rate_interval
-from hypotheses.model import Restart
-from hypotheses.observation import Observation, pooled
-from hypotheses.planner import trials_to_reproduce
-from hypotheses.rates import largest_separating, smallest_separating_above
-from hypotheses.tally import tally
-from hypotheses.verdict import Expect
 from playbooks.combination import JOINED_BY, combine
 from playbooks.edits import FileState
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.unitfacts import UnitFacts
-from playbooks.plan import Boot, Plan, PlanError, make
-from playbooks.playbook import Command, Kind, Playbook, RateRule, Reproduce, Step
+from playbooks.plan import Plan, PlanError, make
+from playbooks.playbook import Command, Playbook, Reproduce, Step
 from playbooks.schedule import Schedule
 from playbooks.system import Service, System
-from playbooks.templates import render
 
 SEEDS = 1_000_000
 """Seeds are drawn below this: as good as any, and short enough to be typed."""
@@ -37,7 +34,7 @@ SEEDS = 1_000_000
 class Request:
     """What is to be planned or run: playbooks by name or path, and variables by name.
 
-    `accepted` names the conditions that may differ in a comparison.
+    `accepted` names the conditions that may differ in a comparison; `*` stands for anything.
     """
 
     playbooks: tuple[str, ...]
@@ -49,6 +46,7 @@ class Request:
 class Planned:
     """A plan and what it was made from. `can_show` is one sentence for each boot that is judged;
 
+    `unlike` are the playbooks whose trials cannot be compared, with what differs and what to do;
     `without_undo` names the steps that cannot be taken back.
     """
 
@@ -56,6 +54,7 @@ class Planned:
     playbooks: tuple[Playbook, ...]
     plan: Plan
     can_show: tuple[str, ...]
+    unlike: tuple[Unlike, ...]
     without_undo: tuple[str, ...]
 
 
@@ -136,6 +135,7 @@ def plan_on(
     refuse_outstanding(hosts)
     playbooks = tuple(map(_seeded, playbooks))
     with _History.open(workspace, playbooks) as history:
+        check_accepted(accepted, system, playbooks, history.ledger)
         try:
             seen = _Seen(hosts)
             made = make(system, playbooks, seen.read, history, seen.facts)
@@ -143,9 +143,10 @@ def plan_on(
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
         refuse_unready(made, system, hosts)
-        _refuse_unreproduced(system, playbooks, history)
-        shows = tuple(_can_show(system, made, history))
-    return Planned(system, playbooks, made, shows, tuple(_without_undo(made)))
+        controls = Controls(system, history.ledger, playbooks, accepted)
+        refuse_unreproduced(controls)
+        shows, unlike = tuple(can_show(controls, made)), tuple(incomparable(controls))
+    return Planned(system, playbooks, made, shows, unlike, tuple(_without_undo(made)))
 
 
 @dataclass(frozen=True)
@@ -215,137 +216,6 @@ class _History:
         ]
         known = [seconds for seconds in found if seconds is not None]
         return sum(known) if len(known) == len(found) else None
-
-    def control(self, against: str, planned: Mapping[str, str]) -> tuple[Observation, ...]:
-        """What a playbook is compared with, as it was seen under the `planned` conditions."""
-        if self.ledger is None:
-            return ()
-        if against == "baseline":
-            found = self.ledger.observations_of(kind="baseline")
-        else:
-            found = self.ledger.observations_of(playbook=against)
-        return tuple(one for one in found if planned.items() <= one.conditions.items())
-
-
-def _can_show(system: System, plan: Plan, history: _History) -> Iterator[str]:
-    for _, group in groupby(plan.measured, key=lambda boot: boot.run):
-        boots = tuple(group)
-        playbook = boots[0].playbook
-        rule = playbook.verdict if playbook else None
-        if playbook is None or not isinstance(rule, RateRule):
-            continue
-        if rule.against in playbook.arms:
-            yield f"{playbook.name}: {_own_control(system, boots, rule.against)}"
-            continue
-        for boot in boots:
-            trials = _trials(system, boot)
-            control = history.control(rule.against, first_conditions(system, playbook))
-            if rule.kind == "time":
-                yield f"{boot.title}: {_in_time(control, rule)}"
-            elif trials is not None:
-                yield f"{boot.title}: {_sentence(trials, control, rule)}"
-
-
-def _own_control(system: System, boots: Sequence[Boot], against: str) -> str:
-    """What a comparison of a run's own arms rests on."""
-    sides = [
-        (f"{against}", [boot for boot in boots if boot.arm == against]),
-        ("the other arms", [boot for boot in boots if boot.arm != against]),
-    ]
-    said = []
-    for name, side in sides:
-        trials = sum(_trials(system, boot) or 0 for boot in side)
-        restarts = sum(1 for boot in side if boot.services)
-        said.append(f"{trials} trials of {name} in {restarts} restart{'s' * (restarts != 1)}")
-    return " against ".join(reversed(said))
-
-
-def _sentence(planned: int, seen: Sequence[Observation], rule: RateRule) -> str:
-    control = pooled(seen)
-    if control.n == 0:
-        return f"{planned} trials; {rule.against} has no trials yet to compare them with"
-    against = f"{planned} trials against {rule.against} {tally(seen)}"
-    if control.fail == 0 and rule.expect is Expect.DROP:
-        return f"{against}: it has not failed, so nothing can be seen to vanish; reproduce it first"
-    if rule.expect is Expect.RISE:
-        least = smallest_separating_above(planned, control.fail, control.n)
-        separated = None if least is None else f"at {least}/{planned} or more"
-    else:
-        most = largest_separating(planned, control.fail, control.n)
-        separated = None if most is None else f"at {most}/{planned} or fewer"
-    if separated is None:
-        return f"{against}: too few to be separated, whatever they show"
-    return f"{against}: separated from it only {separated}"
-
-
-def _refuse_unreproduced(system: System, playbooks: Sequence[Playbook], history: _History) -> None:
-    """Refuses to look for a failure to vanish that the baseline has not shown.
-
-    Unless a baseline comes before in the same run. Errors: CampaignError (REFUSED).
-    """
-    for playbook in playbooks:
-        rule = playbook.verdict
-        if playbook.kind is Kind.BASELINE:
-            return
-        if not isinstance(rule, RateRule) or rule.expect is not Expect.DROP:
-            continue
-        if rule.against != "baseline" or rule.against in playbook.arms:
-            continue
-        seen = history.control("baseline", first_conditions(system, playbook))
-        control = pooled(seen)
-        if control.n and not control.fail:
-            raise CampaignError(
-                Exit.REFUSED,
-                f"{playbook.name}: baseline {tally(seen)}: it has not failed, so nothing could be"
-                " seen to vanish",
-                f"reproduce it first: {_to_reproduce(seen)} with nothing off",
-            )
-
-
-def _to_reproduce(seen: Sequence[Observation]) -> str:
-    """What would bring a failure 19 times in 20 at the highest rate that the trials allow."""
-    exposure = exposure_of(seen)
-    if exposure.amount:
-        return amount_text(clean_needed(rate_interval(exposure).high), seen[0].unit)
-    counts = pooled(seen)
-    return f"{trials_to_reproduce([Restart(frozenset(), counts.fail, counts.n)])} trials"
-
-
-def _in_time(seen: Sequence[Observation], rule: RateRule) -> str:
-    """What time, or attempts, without a failure would show."""
-    control = exposure_of(seen)
-    if not control.amount:
-        return f"{rule.against} has not been measured yet: nothing to compare with"
-    against = f"against {rule.against} {tally(seen)}"
-    clean = clean_to_separate(control)
-    if clean is None:
-        return f"{against}: it has not failed enough for anything to be separated from it"
-    return (
-        f"{against}: separated from it after {amount_text(clean, seen[0].unit)} without a failure"
-    )
-
-
-def _trials(system: System, boot: Boot) -> int | None:
-    for step in boot.measures:
-        if isinstance(step.action, Reproduce):
-            text = system.reproducers[step.action.use].trials
-            variables = {**(boot.playbook.vars if boot.playbook else {}), **step.action.vars}
-            rendered = render(text, variables, step.where) if text else ""
-            return int(rendered) if rendered.isdigit() else None
-    return None
-
-
-def first_conditions(system: System, playbook: Playbook) -> dict[str, str]:
-    """The conditions of a playbook's first reproduction, as far as its files tell them."""
-    for step in playbook.steps:
-        if isinstance(step.action, Reproduce):
-            return planned_conditions(system, playbook, step.action)
-    return {}
-
-
-def planned_trials(system: System, playbook: Playbook) -> int | None:
-    """The trials that a playbook's first reproduction plans; None where nobody can say."""
-    return _trials(system, Boot(0, 0, playbook, measures=playbook.steps))
 
 
 def _without_undo(plan: Plan) -> Iterator[str]:

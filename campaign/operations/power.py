@@ -4,23 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.engine.belief import MOST_TRIALS, believe
+from campaign.engine.conditions import first_conditions
+from campaign.engine.control import Controls
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
-from campaign.operations.plan import Request, first_conditions, load, planned_trials
+from campaign.operations.plan import Request, load
+from campaign.operations.showing import planned_trials
 from campaign.workspace import Workspace
 from hypotheses.assumptions import Settings
 from hypotheses.by_time import exposure_of
 from hypotheses.exposure import Exposure, clean_needed, clean_to_separate
-from hypotheses.observation import Counts, Observation, like_the_newest, pooled
+from hypotheses.observation import Counts, Observation, pooled
 from hypotheses.outlook import outlook
 from hypotheses.planner import trials_to_reproduce
 from hypotheses.prospects import Prospect, needed, prospects, trials_to_halve, weight
 from hypotheses.rates import chance_of_at_least, trials_for_yield
 from hypotheses.verdict import Expect
 from playbooks.combination import removes
-from playbooks.playbook import MismatchRule, Playbook, RateRule, Reproduce
-from playbooks.system import System
-from playbooks.templates import names
+from playbooks.playbook import MismatchRule, Playbook, RateRule
 
 FAILURES = 3
 """Failing trials that a look into a mechanism needs."""
@@ -76,8 +77,8 @@ class Power:
     """What `trials` after one restart can show against `control`; `weight` as how many they count.
 
     `trials` is 0 where only time counts and nobody said how many. `reproduce` is set where the
-    control has not failed: the trials to try before anything else. `differs` names the variables
-    that number the trials, where the control was seen with others.
+    control has not failed: the trials to try before anything else. `unlike` says which conditions
+    the control was seen under instead, and `remedy` what makes it comparable.
     """
 
     playbook: str
@@ -86,7 +87,8 @@ class Power:
     against: str
     control: Counts
     seconds: float | None
-    differs: tuple[str, ...] = ()
+    unlike: str = ""
+    remedy: str = ""
     reproduce: int | None = None
     by_rate: ByRate | None = None
     by_mismatch: ByMismatch | None = None
@@ -108,41 +110,28 @@ def power(workspace: Workspace, name: str, variables: Mapping[str, str]) -> Powe
                 f"{playbook.name} does not say how many trials it plans",
                 "give its reproducer in campaign.yaml a `trials:`",
             )
-        return _desk(ledger, system, playbook).power(playbook, trials)
-
-
-def _desk(ledger: Ledger, system: System, playbook: Playbook) -> "_Desk":
-    """By baselines under the playbook's own conditions, or else with other numbers of trials."""
-    alike = first_conditions(system, playbook)
-    numbering = tuple(name for name in _numbering(system, playbook) if name in alike)
-    loose = {name: value for name, value in alike.items() if name not in numbering}
-    baselines = [one.conditions for one in ledger.observations_of(kind="baseline")]
-    if any(alike.items() <= one.items() for one in baselines):
-        return _Desk(ledger, alike, system.statistics)
-    seen = any(loose.items() <= one.items() for one in baselines)
-    return _Desk(ledger, loose, system.statistics, numbering if seen else ())
-
-
-def _numbering(system: System, playbook: Playbook) -> tuple[str, ...]:
-    """The variables that say how many trials the playbook's reproducers drive."""
-    uses = [one.action.use for one in playbook.steps if isinstance(one.action, Reproduce)]
-    return tuple(name for use in uses for name in names(system.reproducers[use].trials or ""))
+        controls = Controls(system, ledger, (playbook,))
+        differs = controls.of(playbook, "baseline").differs
+        planned = first_conditions(system, playbook)
+        alike = {one: value for one, value in planned.items() if one not in differs}
+        return _Desk(ledger, controls, system.statistics, alike).power(playbook, trials)
 
 
 @dataclass(frozen=True)
 class _Desk:
-    """What the ledger has to go by, under conditions that the playbook will have."""
+    """What the ledger has to go by, for one playbook."""
 
     ledger: Ledger
-    alike: Mapping[str, str]
+    controls: Controls
     settings: Settings
-    differs: tuple[str, ...] = ()
+    alike: Mapping[str, str]
 
     def power(self, playbook: Playbook, trials: int) -> Power:
         rule = playbook.verdict
         against = rule.against if isinstance(rule, RateRule) else "baseline"
-        seen = self._seen(against)
-        control, baseline = pooled(seen), pooled(self._seen("baseline"))
+        compared = self.controls.of(playbook, against)
+        seen = compared.seen or compared.other
+        control, baseline = pooled(seen), pooled(self._baseline(playbook))
         pace = self.ledger.pace(playbook.name) or self.ledger.pace()
         return Power(
             playbook=playbook.name,
@@ -151,7 +140,8 @@ class _Desk:
             against=against,
             control=control,
             seconds=pace.restart_s + pace.back_s + trials * pace.trial_s if pace else None,
-            differs=self.differs,
+            unlike=compared.unlike,
+            remedy=compared.remedy if compared.unlike else "",
             reproduce=None if baseline.fail else self._to_reproduce(),
             by_rate=_by_rate(rule, trials, control, baseline)
             if isinstance(rule, RateRule)
@@ -161,13 +151,9 @@ class _Desk:
             settling=self._settling(playbook, trials) if baseline.fail and trials else None,
         )
 
-    def _seen(self, against: str) -> tuple[Observation, ...]:
-        if against == "baseline":
-            found = self.ledger.observations_of(kind="baseline")
-        else:
-            found = self.ledger.observations_of(playbook=against)
-        fit = [one for one in found if self.alike.items() <= one.conditions.items()]
-        return like_the_newest(fit) if fit else ()
+    def _baseline(self, playbook: Playbook) -> tuple[Observation, ...]:
+        found = self.controls.of(playbook, "baseline")
+        return found.seen or found.other
 
     def _to_reproduce(self) -> int:
         return trials_to_reproduce(self.ledger.restarts(alike=self.alike))

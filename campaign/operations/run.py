@@ -65,7 +65,7 @@ def ready(
     `limits` hold beside the campaign's budget.
 
     Errors: LoadError; CampaignError (REFUSED where another operator holds a host, changes are
-    outstanding or the budget does not reach, UNREACHABLE, USAGE).
+    outstanding, trials could not be compared or the budget does not reach, UNREACHABLE, USAGE).
     """
     system, playbooks = load(workspace, request)
     redactor = Redactor(system.secrets)
@@ -78,6 +78,7 @@ def ready(
         holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
         planned = plan_on(hosts, workspace, system, playbooks, request.accepted)
+        _refuse_incomparable(planned)
         own = limits.within(allowed(system.budget))
         with Ledger.open(workspace.ledger) as ledger:
             _refuse_overspending(planned, ledger, own)
@@ -92,6 +93,12 @@ def _load_ahead() -> None:
     import campaign.engine.preflight
     import campaign.engine.rules
     import campaign.engine.run  # noqa: F401
+
+
+def _refuse_incomparable(planned: Planned) -> None:
+    """A run whose verdict is bound to be invalid costs a restart and tells nothing."""
+    for one in planned.unlike:
+        raise CampaignError(Exit.REFUSED, one.what, one.fix)
 
 
 def _refuse_overspending(planned: Planned, ledger: Ledger, limits: Limits) -> None:

@@ -210,7 +210,11 @@ class ReproducerShape(Shape):
         "word",
         "What a trial that the timeout cuts short counts as: censored, fail, or (a soak) pass.",
     )
-    trials: Scalar | None = entry("number", "How many trials an execution plans.", None)
+    trials: Scalar | None = entry(
+        "number",
+        "How many trials an execution plans; where a variable only says that, it may differ.",
+        None,
+    )
     parse: ParseShape | None = entry("parser", "How its output is read; else by exit code.", None)
     exposure: Literal["seconds", "attempts"] | None = entry(
         "word",

@@ -5,14 +5,18 @@ from engine_stage import Stage
 
 def test_baselines_of_other_conditions_are_not_pooled(stage: Stage) -> None:
     assert stage.run("run", "-y", "baseline").code == 0
+    stage.edit("playbooks/baseline.yaml", "{use: trials}", "{use: trials, timeout: 1m}")
     assert stage.run("run", "-y", "baseline", "-e", "trials=10").code == 0
-    whole, short = stage.run("power", "fix").out, stage.run("power", "fix", "-e", "trials=10").out
+    whole = stage.run("power", "fix").out
     assert whole.startswith("fix: 40 trials against baseline (8/40, 20.0%")
-    assert short.startswith("fix: 10 trials against baseline (2/10, 20.0%")
     assert "one like it settles whether removing rule ends it" in whole
-    other = stage.run("power", "fix", "-e", "trials=20").out
-    assert other.startswith("fix: 20 trials against baseline (2/10, 20.0%"), "the newest"
-    assert "another number of trials: run it with --accept-difference trials" in other
+    stage.edit("playbooks/fix.yaml", "{use: trials}", "{use: trials, timeout: 1m}")
+    short = stage.run("power", "fix", "-e", "trials=20").out
+    assert short.startswith("fix: 20 trials against baseline (2/10, 20.0%")
+    stage.edit("playbooks/fix.yaml", "timeout: 1m", "timeout: 3m")
+    other = stage.run("power", "fix").out
+    assert other.startswith("fix: 40 trials against baseline (2/10, 20.0%"), "the newest"
+    assert "accept it: --accept-difference timeout" in other
 
 
 def test_toggles_are_not_planned_on_a_baseline_that_has_not_failed(stage: Stage) -> None:

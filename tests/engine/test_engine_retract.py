@@ -42,8 +42,10 @@ def test_verdicts_that_rested_on_a_baseline_are_judged_again(stage: Stage) -> No
 
 def test_a_restart_with_an_accepted_difference_counts_and_no_other(stage: Stage) -> None:
     ran(stage, "baseline")
-    for accepted in ([], ["--accept-difference", "trials"]):
-        done = stage.run("run", "-y", "fix", "-e", "trials=39", *accepted)
+    stage.edit("env/app.env", "\n", "\nOTHER=1\n")
+    stage.up_again()
+    for accepted in ([], ["--accept-difference", "env.app.OTHER"]):
+        done = stage.run("run", "-y", "fix", *accepted)
         assert done.code == 0, done.err
         advised = json.loads(stage.run("next", "--json").out)
         assert advised["restarts"] == (2 if accepted else 1)

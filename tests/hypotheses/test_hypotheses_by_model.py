@@ -58,7 +58,7 @@ def test_without_the_return_it_is_only_leading() -> None:
     assert belief.alone("transfer") > 0.99
     verdict = judge(belief, "transfer")
     assert str(verdict) == "inconclusive, leading"
-    assert verdict.still_needed == "one with nothing off in which the failure returns"
+    assert verdict.still_needed == "a restart with nothing off in which the failure returns"
 
 
 def test_without_a_restart_of_its_own_it_is_only_leading() -> None:
@@ -228,7 +228,7 @@ def test_off_and_on_supports_and_its_mechanism_confirms() -> None:
     [
         ((), "topk", (), Standing.OPEN, "did not fail"),
         (("7/40", "topk 9/40"), "topk", (), Standing.OPEN, "topk alone removes"),
-        (CLEAN_TWICE, "transfer", (), Standing.LEADING, "still needed: one with nothing off"),
+        (CLEAN_TWICE, "transfer", (), Standing.LEADING, "still needed: a restart with nothing off"),
         (SHOWN, "topk", (), Standing.REFUTED, "topk is part of the cause"),
         (("8/40", "topk 4/40") * 8, "topk", (), Standing.SUPPORTED, "partial: a mitigation"),
         (("7/40",), "topk", (seen("look"),), Standing.SUPPORTED, "its mechanism was seen"),
