@@ -215,6 +215,11 @@ class Playbook:
     sha256: str = ""
 
     @property
+    def is_judged(self) -> bool:
+        """Whether a run of it is given a verdict."""
+        return self.verdict is not None or self.kind is Kind.DETECTOR
+
+    @property
     def order(self) -> tuple[tuple[str, ...], ...]:
         """The arms of each block, in order; "" where it has none."""
         return tuple(order(self.arms or ("",), self.schedule, self.blocks, self.seed))

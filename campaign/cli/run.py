@@ -22,6 +22,7 @@ from campaign.workspace import Workspace
 
 if TYPE_CHECKING:
     from campaign.engine.run import Outcome
+    from campaign.operations.accept import Kept
     from campaign.operations.recover import Recovered
 
 WORDS = ("supported", "refuted", "inconclusive", "invalid")
@@ -94,16 +95,30 @@ def run(
     workspace = options.workspace(context)
     request = Request(playbooks, options.parsed(variables), accepted)
     if dry_run:
-        _show(planning.plan(workspace, request), diff, as_json)
+        planned = planning.plan(workspace, request)
+        _refuse_unjudged(planned, expect)
+        _show(planned, diff, as_json)
         return Exit.COMPLETED
     if junit_xml is not None:
         junit.check_place(junit_xml)
     with ready(workspace, request, options.command_line()) as one:
+        _refuse_unjudged(one.planned, expect)
         tell(plans.as_text(one.planned, diffs=diff))
         _confirm(one.planned, yes, yes_i_mean)
         outcome = carry_out(one)
     code = _ended(outcome, expect, as_json)
     return code if junit_xml is None else _junit(junit_xml, workspace, outcome, expect) or code
+
+
+def _refuse_unjudged(planned: Planned, expect: str | None) -> None:
+    """Errors: CampaignError (USAGE) where a verdict is expected, and nothing will be judged."""
+    if expect and not any(one.is_judged for one in planned.playbooks):
+        names = ", ".join(one.name for one in planned.playbooks)
+        raise CampaignError(
+            Exit.USAGE,
+            f"--expect {expect}: no verdict will be given, since {names} has no `verdict:`",
+            "leave out --expect, or name a playbook that is judged",
+        )
 
 
 def _junit(path: Path, workspace: Workspace, outcome: "Outcome", expect: str | None) -> int:
@@ -225,8 +240,9 @@ def last_words(outcome: "Outcome", code: Exit, expect: str | None) -> list[str]:
     "--accept",
     "accepted",
     multiple=True,
-    metavar="PATH",
-    help="Keep this file as it is now, where it was changed by someone else; may be repeated.",
+    metavar="[HOST:]PATH",
+    help="Keep this file as it is now, where someone else has changed it (without HOST: on every "
+    "host where that is so); may be repeated.",
 )
 @options.as_json
 @click.pass_context
@@ -257,7 +273,10 @@ def recovered_text(done: "Recovered") -> str:
 
 def _recovered_data(done: "Recovered") -> dict[str, object]:
     return {
-        "accepted": done.accepted,
+        "accepted": [
+            {"host": one.host, "path": one.name, "original": one.original, "compare": one.compare}
+            for one in done.accepted
+        ],
         "restored": done.restored.paths,
         "restarted": [one.services for one in done.restored.cycles],
         "runs": done.runs,
@@ -270,12 +289,16 @@ def _recovered_data(done: "Recovered") -> dict[str, object]:
     }
 
 
+def _kept(one: "Kept") -> Iterator[str]:
+    yield f"kept {one} as it is now"
+    if one.original is not None:
+        yield f"  its original: {one.original}"
+        yield f"  it may still hold what the run had changed; to see: {one.compare}"
+
+
 def _recovered(done: "Recovered") -> list[str]:
     lines = [f"note: {done.note}"] if done.note else []
-    lines += [
-        f"kept {name} as it is now; a file's original is in .campaign/kept"
-        for name in done.accepted
-    ]
+    lines += [line for one in done.accepted for line in _kept(one)]
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
         if lived.healthy_at is not None:

@@ -14,6 +14,7 @@ from campaign.cli.compare import compare_runs
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
 from campaign.ledger.filtering import EVERY_RUN, RunFilter
+from campaign.ledger.keeping import how_back, kept_edits
 from campaign.operations import control
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
@@ -189,12 +190,13 @@ def _steps(found: Shown) -> Iterator[str]:
 def _changes(found: Shown, diff: bool) -> Iterator[str]:
     if found.edits:
         yield "changed:"
-    alike: dict[tuple[str, str, str, bool], list[str]] = {}
+    kept = kept_edits(found.edits, found.steps)
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
     for edit in found.edits:
-        change = edit.host, edit.path, edit.diff, edit.put_back_at is not None
+        change = edit.host, edit.path, edit.diff, how_back(edit, kept)
         alike.setdefault(change, []).append(_at(found, edit.boot))
-    for (host, path, text, is_back), boots in alike.items():
-        yield f"  {host}:{path}  {'put back' if is_back else 'NOT put back'}{''.join(boots)}"
+    for (host, path, text, back), boots in alike.items():
+        yield f"  {host}:{path}  {back}{''.join(boots)}"
         if diff:
             yield from (f"    {line}" for line in text.splitlines())
     for boot in found.boots:
@@ -208,7 +210,8 @@ def _evidence(found: Shown) -> Iterator[str]:
         tally = found.tallies.get(one.id)
         text = tally.rate if tally else "no trials"
         invalid = f"  INVALID: {one.invalid}" if one.invalid else ""
-        yield f"observed [{one.arm}] by {one.reproducer}: {text} ({one.stop_reason}){invalid}"
+        why = f" ({one.stop_reason})" if one.stop_reason else ""
+        yield f"observed [{one.arm}] by {one.reproducer}: {text}{why}{invalid}"
     for comparison in found.comparisons:
         yield (
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from campaign.engine.cycle import Lived
 from campaign.engine.putback import Restored
 from campaign.ledger import records
+from campaign.ledger.keeping import kept_edits
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from playbooks.system import Cost
@@ -76,9 +77,11 @@ class Books:
                 self.cycle(boot, run, lived, outcome)
 
     def close_run(self, run: str, status: str, state: str, at: float, error: str = "") -> None:
-        """Ends a run; where it is clean, its file edits have been put back."""
+        """Ends a run; where it is clean, its file edits have been put back, or kept as found."""
         with Ledger.open(self.recorder.path) as ledger:
-            outstanding = [edit.id for edit in ledger.edits(run) if edit.put_back_at is None]
+            edits = ledger.edits(run)
+            kept = kept_edits(edits, ledger.steps(run))
+        outstanding = [one.id for one in edits if one.put_back_at is None and one not in kept]
         with self.recorder.transaction():
             self.recorder.update(
                 records.Run, run, status=status, state=state, ended_at=at, error=error or None

@@ -65,7 +65,7 @@ def _verdict(
     session: Session, run: str, playbook: Playbook, boots: Sequence[BootEvidence]
 ) -> Verdict | None:
     invalid = tuple(reason for boot in boots for reason in boot.invalid)
-    if playbook.verdict is None and playbook.kind is not Kind.DETECTOR:
+    if not playbook.is_judged:
         return None
     if invalid:
         return Verdict(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from campaign.engine.cycle import process_named
+from campaign.engine.origin import origin
 from campaign.engine.session import Hosts
 from campaign.engine.together import Beside, all_at_once, by_name
 from campaign.errors import CampaignError, Exit
@@ -30,9 +31,10 @@ def refuse_outstanding(hosts: Hosts) -> None:
         if hosts.peek(name).greeting.outstanding:
             left = hosts.peek(name).journal()
             what = ", ".join(entry.path for entry in left.entries) or "a restart that is due"
+            run = origin(hosts.workspace.ledger, left.run)
             raise CampaignError(
                 Exit.REFUSED,
-                f"host {name} has changes outstanding of {left.run or 'an earlier run'}: {what}",
+                f"host {name} has changes outstanding of {run}: {what}",
                 "put them back first: campaign recover",
             )
 

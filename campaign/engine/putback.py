@@ -23,7 +23,7 @@ from playbooks.services.specs import Groups, from_specs
 from playbooks.system import Service
 
 DIALS = 3
-REDIAL_S = 15.0
+REDIAL_S = 30.0
 """How long a host that was lost may take to answer again: its sshd, or all of it, starts anew."""
 
 _REDIAL_EVERY_S = 0.5
@@ -59,6 +59,10 @@ class Watch:
 
     def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
         self.say = say
+
+    def waiting(self, text: str) -> None:
+        """A host does not answer, and is waited for."""
+        self.say(text)
 
     def restoring(self, _host: str) -> AbstractContextManager[Undoing]:
         """Around putting back what was changed on a host."""
@@ -109,7 +113,7 @@ def _see_to(linked: Sequence[_Way], hosts: Hosts, silent: bool, watch: Watch) ->
     cycles: list[Lived] = []
     _restart_due(linked, hosts, cycles, watch)
     if not any(way.remaining for way in linked) and (_is_whole(linked) or not silent):
-        _settle(linked, hosts)
+        _settle(linked, hosts, watch)
     return cycles
 
 
@@ -122,20 +126,20 @@ def _as_one(cycles: Sequence[Lived]) -> tuple[Lived, ...]:
 
 def _restore_files(way: _Way, hosts: Hosts, watch: Watch) -> None:
     """Restores the files of one host, dialling again where its agent was lost."""
-    name = way.name
-    for attempt in range(DIALS):
+    for _ in range(DIALS):
         try:
-            _restore(way, hosts[name] if attempt == 0 else _again(name, hosts, watch), watch)
+            _restore(way, hosts, watch)
             break
         except HostLost as error:
-            way.remaining = [_unanswered(name, error)]
+            way.remaining = [_unanswered(way.name, error)]
             time.sleep(0.1)
         except (HostError, CampaignError) as error:
-            way.remaining = [_unanswered(name, error)]
+            way.remaining = [_unanswered(way.name, error)]
             break
 
 
-def _restore(way: _Way, host: Host, watch: Watch) -> None:
+def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
+    host = _answering(way.name, hosts, watch)
     watch.say(f"restoring the files of host {way.name}")
     with watch.restoring(way.name) as undoing:
         result = undoing.result = host.put_back()
@@ -143,6 +147,9 @@ def _restore(way: _Way, host: Host, watch: Watch) -> None:
     services, way.groups = from_specs(host.journal().specs)
     way.services = tuple(replace(one, host=way.name) for one in services)
     way.remaining = [f"{way.name}: {one.instructions}" for one in result.conflicts]
+    if len(hosts.names()) > 1:
+        what = f"--accept {way.name}:"
+        way.remaining = [text.replace("--accept ", what) for text in way.remaining]
     way.answered = True
 
 
@@ -169,10 +176,10 @@ def _restart_due(linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], watc
     """Restarts what has to be, dialling again where an agent was lost."""
     names = ", ".join(way.name for way in linked)
     failed = ""
-    for attempt in range(DIALS):
+    for _ in range(DIALS):
         try:
-            if attempt:
-                _revive(linked, hosts, watch)
+            for way in linked:
+                _answering(way.name, hosts, watch)
             due = _to_restart(linked, hosts)
             failed = _restart(names, due, hosts, _groups(linked), cycles, watch)
             break
@@ -185,33 +192,40 @@ def _restart_due(linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], watc
     linked[0].remaining += [failed] if failed else []
 
 
-def _revive(linked: Sequence[_Way], hosts: Hosts, watch: Watch) -> None:
-    """Has all of these hosts answer again. Errors: CampaignError."""
+def _settle(linked: Sequence[_Way], hosts: Hosts, watch: Watch) -> None:
     for way in linked:
         try:
-            hosts[way.name].clock()
-        except HostLost:
-            _again(way.name, hosts, watch)
-
-
-def _settle(linked: Sequence[_Way], hosts: Hosts) -> None:
-    for way in linked:
-        try:
-            hosts[way.name].settle()
+            _answering(way.name, hosts, watch).settle()
         except (HostLost, HostError, CampaignError) as error:
             way.remaining.append(_unanswered(way.name, error))
 
 
+def _answering(name: str, hosts: Hosts, watch: Watch) -> Host:
+    """The host, dialled again and waited for where it does not answer. Errors: CampaignError."""
+    try:
+        host = hosts[name]
+        host.clock()
+    except HostLost:
+        return _again(name, hosts, watch)
+    except CampaignError as error:
+        if not _may_come_back(error):
+            raise
+        return _again(name, hosts, watch)
+    return host
+
+
 def _again(name: str, hosts: Hosts, watch: Watch) -> Host:
     """A fresh agent in place of one that was lost. Errors: CampaignError."""
-    deadline = time.monotonic() + REDIAL_S
+    until = 0.0
     while True:
         try:
             return hosts.again(name)
         except CampaignError as error:
-            if not _may_come_back(error) or time.monotonic() > deadline:
+            if not _may_come_back(error) or (until and time.monotonic() > until):
                 raise
-        watch.say(f"host {name} does not answer: waiting for it, at most {REDIAL_S:.0f} s")
+        if not until:
+            until = time.monotonic() + REDIAL_S
+            watch.waiting(f"host {name} does not answer: waiting for it, at most {REDIAL_S:.0f} s")
         time.sleep(_REDIAL_EVERY_S)
 
 
@@ -221,7 +235,7 @@ def _may_come_back(error: CampaignError) -> bool:
 
 
 def _unanswered(name: str, error: Exception) -> str:
-    what = str(error) if isinstance(error, CampaignError) else f"host {name}: {error}"
+    what = f"host {name}: {error}" if isinstance(error, HostError) else str(error)
     return f"{what}; run 'campaign recover' when it answers"
 
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from campaign.engine.budget import NO_LIMITS, Limits
 from campaign.engine.events import Emit
 from campaign.engine.stop import Stop
-from campaign.engine.together import all_at_once
+from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.recorder import Recorder
 from campaign.redact import Redactor
@@ -42,7 +42,7 @@ class Hosts:
     """
 
     def __init__(self, workspace: Workspace, machines: Mapping[str, Machine], run: str) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._machines = dict(machines)
         self._run = run
         self._open: dict[str, Host] = {}
@@ -70,17 +70,29 @@ class Hosts:
     def names(self) -> tuple[str, ...]:
         return tuple(self._machines)
 
+    def machine(self, name: str) -> Machine:
+        """How the host is reached."""
+        return self._machines[name]
+
     def hold(self) -> None:
-        """Takes the locks of all hosts, at once. Errors: CampaignError."""
-        all_at_once(partial(self.__getitem__, name) for name in self._machines)
+        """Takes the locks of all hosts, at once. Errors: CampaignError, naming all that failed."""
+        self._each(self.__getitem__)
 
     def peek(self, name: str) -> Host:
         """The host for reading only: no lock is taken unless it is held already."""
         return self._opened(name, lock=False)
 
     def look(self) -> None:
-        """Has all hosts ready to be peeked at, at once. Errors: CampaignError."""
-        all_at_once(partial(self.peek, name) for name in self._machines)
+        """Has all hosts ready to be peeked at, at once. Errors: as `hold`."""
+        self._each(self.peek)
+
+    def _each(self, opened: Callable[[str], Host]) -> None:
+        found = by_name({name: partial(_failure, opened, name) for name in self._machines})
+        failures = [one for one in found.values() if one is not None]
+        if failures:
+            first, *others = failures
+            what = "; ".join(str(one) for one in failures)
+            raise (CampaignError(first.exit, what) if others else first)
 
     def again(self, name: str) -> Host:
         """A fresh agent in place of one that was lost. Errors: CampaignError."""
@@ -117,26 +129,34 @@ class Hosts:
     def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
         try:
             channel = self._channel(self._machines[name], replaces)
-            return Host.open(channel, lock=lock, who=operator(), run=self._run)
+            return Host.open(channel, lock=lock, who=operator(), run=self._run, name=name)
         except HostError as error:
             code = Exit.REFUSED if error.kind in _REFUSALS else Exit.UNREACHABLE
             raise CampaignError(code, f"host {name}: {error}") from error
         except HostLost as error:
             raise CampaignError(
-                Exit.UNREACHABLE, f"host {name}: the agent did not start: {error}"
+                Exit.UNREACHABLE, f"host {name}: the agent did not start: {error.reason}"
             ) from error
 
     def _channel(self, machine: Machine, replaces: int) -> Channel:
         """A new agent on the machine; `replaces` is the pid of one that was lost there, or 0."""
         if machine.ssh is None:
             python = machine.python or sys.executable
-            return LocalChannel(self._workspace.host_state, python=python)
+            return LocalChannel(self.workspace.host_state, python=python)
         from playbooks.hosts.ssh import SshChannel
         from playbooks.hosts.ssh_config import SshTarget
 
         described = asdict(machine.ssh)
         target = SshTarget(**described, python=machine.python or "python3")
         return SshChannel(target, replaces=replaces)
+
+
+def _failure(opened: Callable[[str], Host], name: str) -> CampaignError | None:
+    try:
+        opened(name)
+    except CampaignError as error:
+        return error
+    return None
 
 
 @dataclass(frozen=True)

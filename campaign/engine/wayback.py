@@ -8,6 +8,7 @@ from queue import SimpleQueue
 
 from campaign.engine import putback
 from campaign.engine.boot import BootWalk
+from campaign.engine.events import Note
 from campaign.engine.putback import Restored, Undoing, Watch
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
@@ -58,6 +59,10 @@ class RecordedWay(Watch):
             return putback.put_back(self._session.hosts, self)
         finally:
             self._told.put(None)
+
+    def waiting(self, text: str) -> None:
+        super().waiting(text)
+        self._told.put(partial(self._session.emit, Note(text, warn=True)))
 
     @contextmanager
     def restoring(self, host: str) -> Iterator[Undoing]:

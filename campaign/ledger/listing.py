@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from campaign.ledger import records
+from campaign.ledger.owner import Owner, is_alive
 from campaign.ledger.query import Reader
 from hypotheses.observation import Counts
 
@@ -55,7 +56,7 @@ class ListReads(Reader):
 
         for row in self._rows(
             """
-            SELECT rates.run, rates.fail, rates.n, rates.censored,
+            SELECT rates.run, observation.ended_at, rates.fail, rates.n, rates.censored,
                    terms.stopped, terms.unit, exposure_rates.exposure
             FROM observation
             JOIN trial_rates AS rates ON rates.observation = observation.id
@@ -67,6 +68,8 @@ class ListReads(Reader):
             """,
             wanted,
         ):
+            if row["ended_at"] is None and not self._goes_on(row["run"]):
+                continue
             yield (
                 row["run"],
                 Tally(
@@ -76,3 +79,11 @@ class ListReads(Reader):
                     row["unit"] or "",
                 ),
             )
+
+    def _goes_on(self, run: str) -> bool:
+        """Whether the process of the run with this id is still at it."""
+        (row,) = self._rows(
+            "SELECT status, owner_pid, owner_start, owner_boot FROM run WHERE id = ?", run
+        )
+        status, *owner = row
+        return status == "running" and is_alive(Owner(*owner))

@@ -1,5 +1,6 @@
 """The ledger as its readers see it: the standard library's sqlite3, read-only."""
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -186,12 +187,18 @@ class Ledger(
         )
 
     def observations(self, run: str) -> tuple[records.Observation, ...]:
-        """A run's observations, invalid ones too, oldest first."""
-        return self._records(
+        """A run's observations, invalid ones too, oldest first; one that its run's process did not
+
+        live to end reads as invalid.
+        """
+        found = self._records(
             records.Observation,
             "SELECT * FROM observation WHERE run = ? ORDER BY started_at, rowid",
             run,
         )
+        if all(one.ended_at is not None for one in found) or self._goes_on(run):
+            return found
+        return tuple(map(_cut_off, found))
 
     def trial_counts(self, run: str) -> Mapping[str, Counts]:
         """The counts of each of a run's observations so far, by the observation's id."""
@@ -255,6 +262,13 @@ class Ledger(
         return self._records(
             records.Artifact, "SELECT * FROM artifact WHERE run = ? ORDER BY rowid", run
         )
+
+
+def _cut_off(one: records.Observation) -> records.Observation:
+    """As an observation reads whose run was interrupted."""
+    if one.ended_at is not None or one.invalid is not None:
+        return one
+    return dataclasses.replace(one, invalid="interrupted before its end")
 
 
 def _the_one(fragment: str, ids: Sequence[str]) -> str:

@@ -79,7 +79,8 @@ def _findings(
     """Errors: CampaignError where there is no way in, HostLost where it ends in between."""
     began = time.monotonic()
     host = hosts.peek(machine.name)
-    yield from host_checks.examine(machine, host, services, time.monotonic() - began)
+    took_s, ledger = time.monotonic() - began, hosts.workspace.ledger
+    yield from host_checks.examine(machine, host, services, took_s, ledger)
     reproducers = [one for one in system.reproducers.values() if one.on == machine.name]
     found = host_checks.examine_reproducers(machine, host, reproducers)
     yield from guarded(machine.name, "reproducer", found)

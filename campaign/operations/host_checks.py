@@ -3,7 +3,9 @@
 import time
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from pathlib import Path
 
+from campaign.engine.origin import origin
 from campaign.engine.preflight import NO_BYTES
 from campaign.operations.findings import Finding, guarded, listed
 from playbooks.hosts.files import Journal
@@ -18,22 +20,27 @@ FEW_FILES = 100
 
 
 def examine(
-    machine: Machine, host: Host, services: tuple[Service, ...], took_s: float
+    machine: Machine, host: Host, services: tuple[Service, ...], took_s: float, ledger: Path
 ) -> Iterator[Finding]:
-    """What is to be known of a host that was reached in `took_s` seconds. Errors: HostLost."""
+    """What is to be known of a host that was reached in `took_s` seconds; `ledger` names the run
+
+    that what is left there is of. Errors: HostLost.
+    """
     name = machine.name
     yield Finding(name, "reach", _way(machine, took_s))
-    yield from guarded(name, "agent", _state(machine, host, services))
+    yield from guarded(name, "agent", _state(machine, host, services, ledger))
 
 
-def _state(machine: Machine, host: Host, services: tuple[Service, ...]) -> Iterator[Finding]:
+def _state(
+    machine: Machine, host: Host, services: tuple[Service, ...], ledger: Path
+) -> Iterator[Finding]:
     name, survey = machine.name, host.survey()
     yield _agent(machine, host.greeting.python, survey, services)
     if machine.ssh is not None:
         yield _clock(name, host)
     yield space(name, survey)
     yield _lock(name, survey.holder)
-    yield _leftovers(name, host.journal(), survey.holder)
+    yield _leftovers(name, host.journal(), survey.holder, ledger)
 
 
 def _way(machine: Machine, took_s: float) -> str:
@@ -108,13 +115,13 @@ def _lock(name: str, holder: Holder | None) -> Finding:
     return Finding(name, "lock", what, "fail", "wait for it to end")
 
 
-def _leftovers(name: str, journal: Journal, holder: Holder | None) -> Finding:
+def _leftovers(name: str, journal: Journal, holder: Holder | None, ledger: Path) -> Finding:
     if not journal.outstanding:
         return Finding(name, "leftovers", "nothing is left to put back")
     paths = tuple(entry.path for entry in journal.entries)
     commands = tuple(" ".join(command.do) for command in journal.commands)
     left = listed(paths + commands) or "a restart that is due"
-    what = f"changed by {journal.run or 'an earlier run'} of {journal.who}: {left}"
+    what = f"changed by {origin(ledger, journal.run)} ({journal.who}): {left}"
     if holder is not None:
         return Finding(name, "leftovers", what, "warn", "whoever works on it puts that back")
     return Finding(name, "leftovers", what, "fail", "put it back first: campaign recover")

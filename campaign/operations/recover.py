@@ -1,5 +1,6 @@
 """recover: puts back what an interrupted run left, from the hosts' own journals."""
 
+import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +12,14 @@ from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Hosts
 from campaign.engine.together import by_name
 from campaign.errors import CampaignError, Exit
+from campaign.ledger.keeping import KEEP, keep_name
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
-from campaign.ledger.records import Edit
+from campaign.ledger.records import Edit, Step
+from campaign.operations.accept import Kept, accept
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError
-from playbooks.hosts.host import Host as Agent
 from playbooks.language.problems import LoadError
 from playbooks.system import Cost, Host
 
@@ -47,7 +49,7 @@ class Recovered:
     restored: Restored
     runs: tuple[str, ...] = ()
     note: str = ""
-    accepted: tuple[str, ...] = ()
+    accepted: tuple[Kept, ...] = ()
     unreached: tuple[Unreached, ...] = ()
     awaiting: tuple[str, ...] = ()
     unrecorded: str = ""
@@ -79,16 +81,16 @@ class _Reach:
 def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
     """Puts every host that answers back and closes the runs that nobody is running any more.
 
-    `accepted` are paths, and ids of commands, that stay as they are now. Works from the hosts'
-    journals: an unusable ledger or a broken campaign.yaml does not stop it. A second call finds
-    nothing to do. Errors: CampaignError (USAGE where nothing is outstanding at an accepted path,
-    REFUSED where another operator holds a host).
+    `accepted` are paths, HOST:PATH, and ids of commands, that stay as they are now. Works from the
+    hosts' journals: an unusable ledger or a broken campaign.yaml does not stop it. A second call
+    finds nothing to do. Errors: CampaignError (USAGE where nothing is outstanding at an accepted
+    path, REFUSED where another operator holds a host).
     """
     reach = _reach(workspace)
     started = time.time()
     with reach.hosts as hosts:
         absent = _dial(hosts)
-        kept = _accept(workspace, hosts, absent, accepted)
+        kept = accept(workspace, hosts, absent, accepted)
         restored = put_back(hosts, absent=absent)
     unreached = tuple(Unreached(name, error) for name, error in absent.items())
     done = Recovered(restored, note=reach.note, accepted=kept, unreached=unreached)
@@ -117,49 +119,6 @@ def _unanswered(hosts: Hosts, name: str) -> CampaignError | None:
     return None
 
 
-def _accept(
-    workspace: Workspace, hosts: Hosts, absent: Collection[str], accepted: Sequence[str]
-) -> tuple[str, ...]:
-    """Lets go of each of `accepted`, on whichever host it is outstanding; all of them, or none."""
-    left = dict(_outstanding(hosts, absent)) if accepted else {}
-    chosen = tuple(dict.fromkeys(_as_outstanding(name, left, absent) for name in accepted))
-    for name in chosen:
-        _keep_original(workspace, hosts[left[name]], name)
-        hosts[left[name]].forget(name)
-    return chosen
-
-
-def _keep_original(workspace: Workspace, host: Agent, path: str) -> None:
-    """Copies the original of a file that stays changed: the journal lets go of it."""
-    entries = (one for one in host.journal().entries if one.path == path)
-    copy = next((one.base_copy for one in entries), None)
-    if copy is not None:
-        root, _, name = copy.rpartition("/")
-        kept = workspace.kept / path.lstrip("/")
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_bytes(host.read(root, name)[1] or b"")
-
-
-def _as_outstanding(name: str, left: Collection[str], absent: Collection[str]) -> str:
-    """The one of `left` that `name` is, as it stands or as a path from here."""
-    for one in (name, str(Path(name).absolute()), str(Path(name).resolve())):
-        if one in left:
-            return one
-    there = f"outstanding are: {', '.join(left)}" if left else "nothing is, anywhere"
-    if absent:
-        there += f"; no answer from {', '.join(absent)}"
-    raise CampaignError(Exit.USAGE, f"nothing is outstanding at {name}", there)
-
-
-def _outstanding(hosts: Hosts, absent: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Each path and command id that is outstanding, with its host."""
-    for host in hosts.names():
-        if host not in absent:
-            journal = hosts[host].journal()
-            yield from ((entry.path, host) for entry in journal.entries)
-            yield from ((command.id, host) for command in journal.commands)
-
-
 def _reach(workspace: Workspace) -> _Reach:
     try:
         system = workspace.load_system()
@@ -181,6 +140,7 @@ def _close(books: Books, done: Recovered, named: Collection[str], started: float
         boots = {run.id: len(ledger.boots(run.id)) for run in left}
         edits = [edit for run in left for edit in ledger.edits(run.id) if edit.put_back_at is None]
     now, restored = time.time(), done.restored
+    _note_kept(books.recorder, done.accepted, edits, now)
     if left and (restored.paths or restored.cycles):
         newest = left[0]
         with books.recorder.transaction():
@@ -194,6 +154,30 @@ def _close(books: Books, done: Recovered, named: Collection[str], started: float
     if state == "dirty":
         return replace(done, awaiting=runs, unreached=unreached)
     return replace(done, runs=runs)
+
+
+def _note_kept(
+    recorder: Recorder, accepted: Sequence[Kept], edits: Sequence[Edit], at: float
+) -> None:
+    """A step in each run that had changed what now stays as it was found."""
+    details = {keep_name(one.host, one.name): _told(one, recorder.path.parent) for one in accepted}
+    boots = {(edit.run, keep_name(edit.host, edit.path)): edit.boot for edit in edits}
+    kept = [(run, boot, name) for (run, name), boot in boots.items() if name in details]
+    with Ledger.open(recorder.path) as ledger:
+        taken = {run: len(ledger.steps(run)) for run, _, _ in kept}
+    for run, boot, name in kept:
+        taken[run] += 1
+        step = Step(
+            recorder.new_id(), run, boot, taken[run], name, KEEP, at, at, "completed",
+            detail=details[name],
+        )  # fmt: skip
+        recorder.add(step)
+
+
+def _told(kept: Kept, folder: Path) -> str:
+    if kept.original is None:
+        return "kept as found; there was no file before"
+    return f"kept as found; its original: {os.path.relpath(kept.original, folder)}"
 
 
 def _informed(unreached: Sequence[Unreached], edits: Sequence[Edit]) -> Iterator[Unreached]:

@@ -1,10 +1,11 @@
 """What the report says about one run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
+from campaign.ledger.keeping import kept_edits
 from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
 from campaign.report.evidence import Figures, collect_figures
@@ -110,7 +111,7 @@ def _collect(
     shown: dict[tuple[str, str, str | None, str | None], str],
 ) -> RunPart:
     boots = tuple(boot for boot in ledger.boots(run.id) if boot.run == run.id)
-    edits = ledger.edits(run.id)
+    edits, steps = ledger.edits(run.id), ledger.steps(run.id)
     observations, verdicts = ledger.observations(run.id), ledger.verdicts(run.id)
     return RunPart(
         record=run,
@@ -124,8 +125,8 @@ def _collect(
         mismatches=tuple(_mismatches(one) for one in ledger.comparisons(run.id)),
         judgements=collect_judgements(verdicts),
         figures={one.hypothesis or "": collect_figures(one) for one in verdicts},
-        put_back=_put_back(run, edits),
-        status=_status(run, ledger.steps(run.id), ledger.terms(run.id).imported_by),
+        put_back=_put_back(run, edits, kept_edits(edits, steps)),
+        status=_status(run, steps, ledger.terms(run.id).imported_by),
         costs=costs,
     )
 
@@ -257,9 +258,11 @@ def _share(counts: Counts, what: str) -> str:
     return f"a mismatch in {counts} {what} trials ({allowed})"
 
 
-def _put_back(run: records.Run, edits: Sequence[records.Edit]) -> str:
-    """Whether what the run changed is as it was before."""
-    left = [f"{edit.host}:{edit.path}" for edit in edits if edit.put_back_at is None]
+def _put_back(
+    run: records.Run, edits: Sequence[records.Edit], kept: Collection[records.Edit]
+) -> str:
+    """Whether what the run changed is as it was before, but for what its operator `kept`."""
+    left = _places(edit for edit in edits if edit.put_back_at is None and edit not in kept)
     if run.status == "running":
         return "not yet, the run is still under way"
     if run.state == "dirty":
@@ -267,12 +270,17 @@ def _put_back(run: records.Run, edits: Sequence[records.Edit]) -> str:
     if run.status == "interrupted" and run.ended_at is None:
         return "not known, its process is gone: 'campaign recover' asks the hosts"
     if left:
-        where = named(tuple(dict.fromkeys(left)))
-        return f"not known of {where}: 'campaign recover' asks the hosts"
+        return f"not known of {named(left)}: 'campaign recover' asks the hosts"
     if not edits:
         return "no file was changed"
-    files = {(edit.host, edit.path) for edit in edits}
-    return f"yes, {counted(len(files), 'file')}"
+    back = len(_places(edits)) - len(_places(kept))
+    said = [f"yes, {counted(back, 'file')}"] if back else []
+    return "; ".join([*said, *(f"{place} kept as found (accepted)" for place in _places(kept))])
+
+
+def _places(edits: Iterable[records.Edit]) -> tuple[str, ...]:
+    """Where they are, each once."""
+    return tuple(dict.fromkeys(f"{edit.host}:{edit.path}" for edit in edits))
 
 
 def _status(run: records.Run, steps: Iterable[records.Step], imported_by: str | None) -> str:

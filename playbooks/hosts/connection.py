@@ -41,11 +41,14 @@ class HostError(Exception):
 
 
 class HostLost(Exception):  # noqa: N818 - an event, not a refusal
-    """The pipe to the agent ended; `last_words` is what it said last on its standard error."""
+    """The pipe to the agent ended; `last_words` is what it said last on its standard error.
 
-    def __init__(self, reason: str, last_words: str = "") -> None:
-        text = f"lost the agent: {reason}"
-        super().__init__(f"{text}; its last words: {last_words}" if last_words else text)
+    `host` is the name of its host, as far as it is known.
+    """
+
+    def __init__(self, reason: str, last_words: str = "", host: str = "") -> None:
+        self.reason = f"{reason}; its last words: {last_words}" if last_words else reason
+        super().__init__(f"lost the agent{f' of host {host}' if host else ''}: {self.reason}")
         self.last_words = last_words
 
 
@@ -94,10 +97,11 @@ class Subscription:
 
 
 class Connection:
-    """Calls over one channel, from any number of threads."""
+    """Calls over one channel, from any number of threads; `host` names the host in errors."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, host: str = "") -> None:
         self._channel = channel
+        self._host = host
         self._ids = itertools.count(1)
         self._writing = threading.Lock()
         self._state = threading.Lock()
@@ -179,7 +183,7 @@ class Connection:
             self._torn = False
             raise HostError("too-large", str(error)) from None
         except (OSError, ValueError) as error:
-            raise self._lost or HostLost(str(error), self._channel.last_words()) from None
+            raise self._lost or self._gone(str(error)) from None
 
     def _read_all(self) -> None:
         reason = "its pipe ended"
@@ -188,7 +192,10 @@ class Connection:
                 self._dispatch(frame)
         except (OSError, ValueError, FrameError) as error:
             reason = str(error)
-        self._give_up(HostLost(reason, self._channel.last_words()))
+        self._give_up(self._gone(reason))
+
+    def _gone(self, reason: str) -> HostLost:
+        return HostLost(reason, self._channel.last_words(), self._host)
 
     def _dispatch(self, frame: Frame) -> None:
         header = frame[0]

@@ -57,13 +57,15 @@ class Host(FileVerbs, ProcessVerbs, SurveyVerbs, TestimonyVerbs):
         self.greeting = greeting
 
     @classmethod
-    def open(cls, channel: Channel, *, lock: bool, who: str, run: str) -> Self:
+    def open(cls, channel: Channel, *, lock: bool, who: str, run: str, name: str = "") -> Self:
         """Greets the agent behind `channel`; with `lock`, holds the host until closed.
+
+        `name` is what the host is called where its agent is lost.
 
         HostError kinds: "locked" (detail: who, pid, since, run of the holder), "journal-damaged",
         "journal-newer". The channel is closed where this fails.
         """
-        connection = Connection(channel)
+        connection = Connection(channel, name)
         try:
             header, _ = connection.call("hello", lock=lock, who=who, run=run)
         except BaseException:

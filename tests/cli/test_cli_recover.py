@@ -1,11 +1,21 @@
 """recover: what someone else changed meanwhile is theirs until the operator says otherwise."""
 
 import json
+import re
 import shutil
 import signal
+import time
+from typing import Any
 
 import pytest
 from toy import Toy
+
+
+def newest(toy: Toy) -> dict[str, Any]:
+    """The newest run."""
+    (listed,) = json.loads(toy.run("runs", "list", "-l", "1", "--json").stdout)
+    found: dict[str, Any] = listed["run"]
+    return found
 
 
 @pytest.fixture
@@ -32,15 +42,26 @@ def test_a_changed_file_is_kept_by_the_command_that_the_conflict_names(conflict:
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "nothing is outstanding at src/other.py" in wrong.stderr
     assert f"outstanding are: {rule}" in wrong.stderr
-    kept = conflict.run("recover", "--accept", str(rule))
+    run = newest(conflict)["id"]
+    original = conflict.root / ".campaign" / "kept" / run / "here" / str(rule).lstrip("/")
+    original.parent.mkdir(parents=True)
+    original.write_text("kept before", encoding="utf-8")
+    kept = conflict.run("recover", "--accept", f"here:{rule}")
     assert kept.returncode == 0, kept.stderr
-    assert kept.stdout.startswith(f"kept {rule} as it is now; ")
+    assert kept.stdout.startswith(f"kept here:{rule} as it is now\n  its original: {original}.2\n")
+    assert f"to see: diff {original}.2 {rule}\n" in kept.stdout
     assert "restarted app" in kept.stdout
-    original = conflict.root / ".campaign" / "kept" / str(rule).lstrip("/")
-    assert "BUG = True" in original.read_text("utf-8")
+    assert original.read_text("utf-8") == "kept before"
+    assert "BUG = True" in original.with_name("rule.py.2").read_text("utf-8")
     assert rule.read_text("utf-8") == "BUG = False  # mine\n"
     assert "bug False" in conflict.ask("/health")
     assert conflict.run("recover").stdout == "Nothing to recover.\n"
+    shown = conflict.run("runs", "show", run).stdout
+    assert f"here:{rule}  kept as found (accepted)\n" in shown
+    assert "src/notes/why.txt  put back\n" in shown
+    assert re.search(r"keep here:\S+  completed  .* its original: \.campaign/kept/", shown)
+    report = conflict.run("report", "--run", run).stdout.replace("\n  ", " ")
+    assert f"- Put back: yes, 1 file; here:{rule} kept as found (accepted)\n" in report
     assert conflict.run("run", "baseline", "-y").returncode == 0
 
 
@@ -54,3 +75,29 @@ def test_the_original_comes_back_by_the_instructions(conflict: Toy) -> None:
     assert conflict.run("recover").returncode == 0
     assert "BUG = True" in rule.read_text("utf-8")
     assert json.loads(conflict.run("recover", "--accept", str(rule), "--json").stdout)["exit"] == 2
+
+
+def test_who_left_changes_is_named_as_the_ledger_knows_it(conflict: Toy) -> None:
+    run = newest(conflict)["id"]
+    refused = conflict.run("run", "baseline", "-y")
+    assert (refused.returncode, refused.stdout) == (6, "")
+    assert f"host here has changes outstanding of {run}: " in refused.stderr
+    assert f"changed by {run} (" in conflict.run("doctor").stdout
+    (conflict.root / "campaign.db").unlink()
+    refused = conflict.run("run", "baseline", "-y")
+    assert re.search(r"changes outstanding of \w+ of another ledger: ", refused.stderr)
+
+
+def test_the_trials_of_a_killed_run_do_not_count(toy: Toy) -> None:
+    toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
+    process = toy.start("run", "fix", "-y", "-e", "trials=50000")
+    deadline = time.monotonic() + 60
+    while "at most" not in (listed := toy.run("runs", "list").stdout):
+        assert time.monotonic() < deadline, listed
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    for _ in range(2):
+        shown = toy.run("runs", "show", "fix").stdout
+        assert re.search(r"by trials: 0/\d+, at most \S+  INVALID: interrupted before its", shown)
+        assert re.search(r"interrupted +- +-", toy.run("runs", "list").stdout)
+        toy.run("recover")

@@ -98,6 +98,26 @@ def test_a_terminal_shows_the_run_as_it_goes(ready: Toy) -> None:
         assert text in terminal.text
 
 
+def test_an_expectation_without_a_verdict_is_refused(ready: Toy) -> None:
+    for words in ((), ("--dry-run",)):
+        refused = ready.run("run", "baseline", "-y", "--expect", "supported", *words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "no verdict will be given, since baseline has no `verdict:`" in refused.stderr
+    assert runs(ready) == []
+
+
+def test_every_host_that_cannot_be_reached_is_named(ready: Toy) -> None:
+    config = ready.root / "campaign.yaml"
+    nobody = "{ssh: 127.0.0.1, port: 1, config: /dev/null}"
+    hosts = f"hosts:\n  one: {nobody}\n  two: {nobody}\n"
+    config.write_text(config.read_text("utf-8").replace("hosts:\n", hosts), encoding="utf-8")
+    for command in ("plan", "run"):
+        refused = ready.run(command, "baseline")
+        assert refused.returncode == 4
+        assert refused.stderr.startswith("campaign: host one: ")
+        assert "; host two: " in refused.stderr
+
+
 def test_expectations_decide_the_exit_and_output_is_pure_json(ready: Toy) -> None:
     met = ready.run("run", "baseline", "fix", "-y", "--expect", "inconclusive", "--json")
     assert met.returncode == 0, met.stderr

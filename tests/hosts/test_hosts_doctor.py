@@ -237,7 +237,7 @@ def test_what_another_left_and_who_works_there(
     assert found["alpha lock"][0] == "ok"
     assert found["alpha leftovers"] == (
         "fail",
-        f"changed by other-1 of tester: {ward.folder}/file",
+        f"changed by other-1 of another ledger (tester): {ward.folder}/file",
         "put it back first: campaign recover",
     )
     assert ward.toy.run("recover").returncode == 0

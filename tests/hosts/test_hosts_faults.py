@@ -7,6 +7,7 @@ exactly what to do; following that brings everything back.
 import re
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -94,6 +95,18 @@ class TestConnection:
         wait_until(lone.machine.greets, 60, "sshd")
         _, said = running.communicate(timeout=100)
         assert running.returncode == 0, said
+        assert PUT_BACK in said
+        lone.check_as_before(before)
+
+    def test_sshd_is_away_when_all_is_to_be_put_back(self, lone: UnitToy) -> None:
+        """It is waited for, and that is said: a few seconds leave nothing dirty."""
+        before, running = lone.files(), lone.measuring("fix")
+        lone.machine.run("systemctl", "stop", "ssh.service")
+        lone.cut()
+        lone.until(running, "host there does not answer")
+        lone.machine.run("systemctl", "start", "ssh.service")
+        _, said = running.communicate(timeout=100)
+        assert running.returncode == 3, said
         assert PUT_BACK in said
         lone.check_as_before(before)
 
@@ -263,6 +276,36 @@ class TestSomeoneElse:
         assert advised, said
         far.machine.run(*advised[1].split())
         far.check_recovers(before)
+
+    def test_changes_the_same_path_on_two_hosts(self, far: UnitToy) -> None:
+        """Each is kept by itself, under its run and its host, and told so."""
+        note = far.root / "note"
+        note.write_text("old here\n")
+        for command in (f"mkdir -p {far.root}", f"echo old there > {note}"):
+            far.machine.run("sh", "-c", command)
+        both = BOTH.format(root=far.root).replace("rule.py", "note").replace("True", "old")
+        far.playbook("both", both.replace("False", "new"))
+        assert far.run("services", "restart").returncode == 0
+        running = far.measuring("both")
+        note.write_text("mine here\n")
+        far.machine.run("sh", "-c", f"echo mine there > {note}")
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == 5, said
+        assert all(f"campaign recover --accept {host}:{note}" in said for host in ("here", "there"))
+        first = far.run("recover", "--accept", f"there:{note}")
+        assert first.returncode == 5, first.stderr
+        assert f"kept there:{note} as it is now\n" in first.stdout
+        second = far.run("recover", "--accept", str(note))
+        assert second.returncode == 0, second.stderr
+        assert f"kept here:{note} as it is now\n" in second.stdout
+        kept = [re.search("its original: (.*)", done.stdout) for done in (first, second)]
+        originals = [Path(found[1]).read_text() for found in kept if found]
+        assert originals == ["old there\n", "old here\n"]
+        (compare,) = re.findall("to see: (.*)", first.stdout)
+        shown = subprocess.run(compare, shell=True, capture_output=True, text=True, check=False)
+        assert "> mine there" in shown.stdout, shown.stderr
+        assert far.run("runs", "show", "both").stdout.count("kept as found (accepted)") == 2
 
 
 class TestService:

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from campaign.cli.text import count, seconds, shown, spent, when
 from campaign.ledger import records
+from campaign.ledger.keeping import how_back, kept_edits
 from campaign.ledger.query import mapping
 from campaign.operations.runs import Shown
 from campaign.tui.colours import VERDICTS, colour
@@ -161,14 +162,14 @@ The command in the frame prints the same.
                 yield Padding(self._quiet(about), (0, 0, 0, 3))
 
     def _changes(self, one: Shown) -> Iterator[RenderableType]:
-        def change(edit: records.Edit) -> tuple[str, str, str]:
-            return edit.host, edit.path, edit.diff
+        kept = kept_edits(one.edits, one.steps)
 
-        for (host, path, diff), same in groupby(sorted(one.edits, key=change), change):
-            edits = list(same)
-            back = all(edit.put_back_at is not None for edit in edits)
-            state = ("put back", "quiet") if back else ("NOT put back", "error")
-            yield Text.assemble(f"{shown(host)}:{shown(path)}  ", (state[0], self._tint(state[1])))
+        def change(edit: records.Edit) -> tuple[str, str, str, str]:
+            return edit.host, edit.path, edit.diff, how_back(edit, kept)
+
+        for (host, path, diff, back), _ in groupby(sorted(one.edits, key=change), change):
+            tint = "quiet" if back == "put back" else "error"
+            yield Text.assemble(f"{shown(host)}:{shown(path)}  ", (back, self._tint(tint)))
             yield from (self._diff_line(line) for line in diff.splitlines())
 
     def _diff_line(self, line: str) -> Text:
