@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check-types contracts bench clean
+.PHONY: demo test lint check-types contracts bench pictures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/campaign demo demo-campaign --fresh
@@ -23,6 +23,9 @@ contracts: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/startup.py
+
+pictures: $(VENV)/.installed-dev
+	$(BIN)/python docs/pictures/make.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -261,10 +261,10 @@ def _shown(case: _Case) -> tuple[str, ...]:
 def _to_show(case: _Case) -> str:
     """The restart that a claim still lacks; empty where only the probability does."""
     off = f"a restart with only {_named(case.state)} off that comes out clean"
-    on = "then one with nothing off in which the failure returns"
+    on = "with nothing off in which the failure returns"
     if not case.record.clean:
-        return f"{off}, {on}"
-    return "" if case.record.returned else on.removeprefix("then ")
+        return f"{off}, then one {on}"
+    return "" if case.record.returned else f"a restart {on}"
 
 
 def _against_it(case: _Case) -> Verdict | None:
@@ -329,8 +329,9 @@ def _alternating(case: _Case, trials: int, restarts: int) -> str:
     off, on = f"only {_named(case.state)} off", "nothing off"
     just_off = bool(case.belief.restarts) and case.belief.restarts[-1].toggles == case.state
     first, second = (on, off) if just_off else (off, on)
-    how = f"with {first}" if restarts == 1 else f"alternately with {first} and with {second}"
-    return f"{restart} {how}, {trials} trials each"
+    if restarts == 1:
+        return f"{restart} with {first}, {trials} trials"
+    return f"{restart} alternately with {first} and with {second}, {trials} trials each"
 
 
 def _reasons(case: _Case) -> tuple[str, ...]:

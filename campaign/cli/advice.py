@@ -84,13 +84,13 @@ def prospect(option: Option) -> str | None:
 
     if option.purpose == Purpose.PROBE:
         return (
-            f"The mechanism is there with {chance_text(option.chance)}: seen in failing trials it"
-            " supports the claim, missing there it refutes it."
+            f"The mechanism is there with a probability of {chance_text(option.chance)}: seen in"
+            " failing trials it supports the claim, missing there it refutes it."
         )
     if not option.toggles:
         return None
     return (
-        f"Removing {listed(option.toggles)} ends the failure with"
+        f"Removing {listed(option.toggles)} ends the failure with a probability of"
         f" {chance_text(option.chance)}; {count(option.trials, 'trial')} without a failure would"
         f" make that {chance_text(option.if_yes)}, failures at the baseline's rate"
         f" {chance_text(option.if_no)}."

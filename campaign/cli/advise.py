@@ -149,8 +149,9 @@ def _by_mismatch(found: ByMismatch, trials: int) -> Iterator[str]:
     from hypotheses.by_model import chance_text
 
     yield (
-        f"{found.failures} or more of {count(trials, 'trial')} fail, to be looked into, with"
-        f" {chance_text(found.chance)}; {found.trials} trials bring them 19 times in 20"
+        f"{found.failures} or more of {count(trials, 'trial')} fail, to be looked into, with a"
+        f" probability of {chance_text(found.chance)};"
+        f" {found.trials} trials bring them 19 times in 20"
     )
 
 
@@ -160,7 +161,7 @@ def _settling(found: Settling) -> Iterator[str]:
     what = " and ".join(found.toggles)
     yield (
         f"with all restarts so far, one like it settles whether removing {what} ends it"
-        f" with {chance_text(found.chance)}"
+        f" with a probability of {chance_text(found.chance)}"
     )
     if found.restarts is None:
         yield "12 restarts, alternately with it and with nothing off, would not settle it"

@@ -13,14 +13,18 @@ from campaign.operations.unpack import Imported, unpack
 
 @click.command()
 @click.argument("archive", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--force", is_flag=True, help="Write over a FILE that is there.")
 @options.as_json
 @click.pass_context
-def export(context: click.Context, archive: Path, as_json: bool) -> None:
+def export(context: click.Context, archive: Path, force: bool, as_json: bool) -> None:
     """Write the campaign to FILE (.tar.gz): ledger, artifacts, campaign.yaml, playbooks, patches.
 
-    FILE may be read by its owner only: it holds all that the ledger holds.
+    FILE may be read by its owner only: it holds all that the ledger holds. One that
+    is there is not written over without --force.
     """
-    done = pack(options.workspace(context), archive)
+    if archive.name == "-":
+        raise click.UsageError("an archive is written to a file, not to standard output: name one")
+    done = pack(options.workspace(context), archive, replace=force)
     if as_json:
         options.print_json(done)
         return

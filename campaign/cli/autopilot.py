@@ -22,7 +22,10 @@ def _duration(
     from playbooks.language.durations import seconds as parse
 
     try:
-        return None if value is None else parse(value)
+        given = None if value is None else parse(value)
+        if given == 0:
+            raise ValueError("expected more than no time")
+        return given
     except ValueError as error:
         raise click.BadParameter(f"{error}, not {value!r}", context, parameter) from error
 

@@ -28,6 +28,8 @@ def history(ledgers: tuple[Path, ...], as_json: bool) -> None:
         return
     for why in found.left_out:
         tell(shown(f"left out: {why}"))
+    for what in found.twice:
+        tell(shown(f"counted twice: {what}"))
     click.echo(shown("\n".join(_lines(found))))
 
 

@@ -1,6 +1,7 @@
 """The entry point: commands by name, loaded when they are called, and how errors end."""
 
 import errno
+import gc
 import os
 import sys
 import time
@@ -43,6 +44,9 @@ COMMANDS = {
     "schema": ("files", "Print the JSON Schema of the files."),
     "tui": ("tui", "Open the terminal UI; so does campaign alone, in a workspace."),
 }
+
+_OBJECTS = 50_000
+"""So many new ones are looked through for garbage at a time: loading makes many, and no garbage."""
 
 
 class Commands(click.Group):
@@ -114,10 +118,12 @@ def _alone(context: click.Context) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line and exits by the table; a traceback never reaches the screen."""
+    gc.set_threshold(_OBJECTS)
     code = run(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             _let_go(stream)
+    gc.freeze()  # the interpreter would else look for garbage in all of it before it ends
     sys.exit(code)
 
 

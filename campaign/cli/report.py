@@ -25,6 +25,9 @@ FORMATS = {
 }
 """Each format with the module of campaign.report whose `page` writes it."""
 
+WRITTEN_TO = ("md", "html", "json", "csv")
+"""Endings that say the format of a file; an issue is Markdown."""
+
 WHOLE = ("json", "csv")
 """Formats for programs, which get every run; a page tells the newest ones."""
 
@@ -34,7 +37,7 @@ WHOLE = ("json", "csv")
     "--format",
     "format_",
     type=click.Choice([*FORMATS]),
-    help="How it is written; by the ending of FILE, or as Markdown, where it is not said.",
+    help="How it is written; where it is not said, by the ending of FILE, or as Markdown.",
 )
 @click.option(
     "-o",
@@ -63,7 +66,7 @@ def report(
 ) -> None:
     """Tell the campaign: where it stands, its evidence, its cost, every run, what is next."""
     scope = Scope(since.timestamp() if since else None, hypothesis, run)
-    format_ = format_ or _format_of(output)
+    format_ = _format(format_, output)
     most = None if format_ in WHOLE else MOST_RUNS
     found = collect(options.workspace(context), scope, most=most, hide_hosts=redact_hosts)
     text = _writer(format_)(found)
@@ -73,9 +76,18 @@ def report(
         _write_whole(output, text)
 
 
-def _format_of(output: Path | None) -> str:
+def _format(named: str | None, output: Path | None) -> str:
+    """The one that is `named`, or else that of the file's ending. Errors: click.UsageError."""
     ending = output.suffix.removeprefix(".").lower() if output else ""
-    return ending if ending in FORMATS else "md"
+    if output is None or not ending:
+        return named or "md"
+    meant = ending if ending in WRITTEN_TO else None
+    if meant is None and named is None:
+        known = ", ".join(f".{one}" for one in WRITTEN_TO)
+        raise click.UsageError(f"{output}: no format has this ending; use {known}, or say --format")
+    if None not in (named, meant) and meant != ("md" if named == "issue" else named):
+        raise click.UsageError(f"{output}: its ending says {meant}, and --format {named}")
+    return named or meant or "md"
 
 
 def _writer(format_: str) -> Callable[[Report], str]:

@@ -3,31 +3,42 @@
 import json
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from campaign.cli import options
+from campaign.cli.compare import compare_runs
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
+from campaign.ledger.filtering import EVERY_RUN, RunFilter
 from campaign.operations import control
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
+from hypotheses.verdict import Word
 
 STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
 
 
 @click.group()
 def runs() -> None:
-    """List, show and retract runs; pause and stop those under way."""
+    """List, show, compare and retract runs; pause and stop those under way."""
+
+
+runs.add_command(compare_runs)
 
 
 @runs.command("list")
 @click.option("-l", "--limit", type=click.IntRange(1), help="At most so many, the newest first.")
 @click.option("--playbook", help="Only runs of this playbook.")
-@click.option("--hypothesis", help="Only runs for this hypothesis.")
+@click.option("--hypothesis", help="Only runs for this hypothesis; '(none)': for none.")
 @click.option("--status", type=click.Choice(STATUSES), help="Only runs of this status.")
+@click.option("--verdict", type=click.Choice(list(Word)), help="Only runs of this verdict.")
+@click.option(
+    "--text", default="", help="Only runs with this in their question, reasons, error or notes."
+)
 @options.as_json
 @click.pass_context
 def list_(
@@ -36,15 +47,18 @@ def list_(
     playbook: str | None,
     hypothesis: str | None,
     status: str | None,
+    verdict: str | None,
+    text: str,
     as_json: bool,
 ) -> None:
-    """List the runs, the newest first."""
-    found = operations.listed(options.workspace(context), limit, playbook, hypothesis, status)
+    """List the runs, the newest first: those that every given option is true of."""
+    wanted = RunFilter(playbook, hypothesis, status, verdict, text)
+    found = operations.listed(options.workspace(context), limit, wanted)
     if as_json:
         options.print_json(found)
     elif not found:
-        filtered = playbook or hypothesis or status
-        click.echo("no such runs" if filtered else "no runs yet; campaign run PLAYBOOK makes one")
+        every = wanted == EVERY_RUN
+        click.echo("no runs yet; campaign run PLAYBOOK makes one" if every else "no such runs")
     else:
         heads = ("run", "started", "status", "failed", "verdict", "down", "cost")
         click.echo(columns([heads, *map(_row, found)], right=(5, 6)))
@@ -115,8 +129,28 @@ def _shown(found: Shown, diff: bool) -> Iterator[str]:
             yield f"  still needed: {verdict.still_needed}"
     if found.artifacts:
         yield "kept (campaign runs log RUN [NAME]):"
-        yield columns([(one.name, count(one.bytes, "byte"), one.path) for one in found.artifacts],
-                      indent="  ", right=(1,))  # fmt: skip
+        yield columns(list(_kept(found)), indent="  ", right=(1,))
+
+
+def _kept(found: Shown) -> Iterator[tuple[str, str, str]]:
+    """Each by a name that `runs log` finds it by: that of its file where several share theirs."""
+    names = Counter(one.name for one in found.artifacts)
+    at = {step.id: _at(found, step.boot) for step in found.steps}
+    for one in found.artifacts:
+        name = one.name if names[one.name] == 1 else Path(one.path).name
+        yield name, count(one.bytes, "byte"), f"{one.path}{at.get(one.step or '', '')}"
+
+
+def _at(found: Shown, boot: str) -> str:
+    """Which boot of a run with several: ` [treatment 2]` is the second one of that arm."""
+    measured = [one for one in found.boots if one.run is not None]
+    arm = next((one.arm for one in measured if one.id == boot), None)
+    if arm is None or len(measured) < 2:
+        return ""
+    alike = [one.id for one in measured if one.arm == arm]
+    number = str(alike.index(boot) + 1) if len(alike) > 1 else ""
+    told = " ".join(word for word in (arm, number) if word)
+    return f" [{told}]"
 
 
 def _terms(terms: records.RunTerms) -> Iterator[tuple[str, str]]:
@@ -146,7 +180,8 @@ def _steps(found: Shown) -> Iterator[str]:
     rows = []
     for step in found.steps:
         took = "-" if step.ended_at is None else seconds(step.ended_at - step.started_at)
-        rows.append((f"{step.position}", step.name, step.status, took, step.detail, step.undo))
+        name = f"{step.name}{_at(found, step.boot)}"
+        rows.append((f"{step.position}", name, step.status, took, step.detail, step.undo))
     if rows:
         yield columns(rows, right=(0, 3), indent="  ")
 
@@ -154,14 +189,17 @@ def _steps(found: Shown) -> Iterator[str]:
 def _changes(found: Shown, diff: bool) -> Iterator[str]:
     if found.edits:
         yield "changed:"
+    alike: dict[tuple[str, str, str, bool], list[str]] = {}
     for edit in found.edits:
-        back = "put back" if edit.put_back_at is not None else "NOT put back"
-        yield f"  {edit.host}:{edit.path}  {back}"
+        change = edit.host, edit.path, edit.diff, edit.put_back_at is not None
+        alike.setdefault(change, []).append(_at(found, edit.boot))
+    for (host, path, text, is_back), boots in alike.items():
+        yield f"  {host}:{path}  {'put back' if is_back else 'NOT put back'}{''.join(boots)}"
         if diff:
-            yield from (f"    {line}" for line in edit.diff.splitlines())
+            yield from (f"    {line}" for line in text.splitlines())
     for boot in found.boots:
         if boot.effect:
-            yield f"effect{f' [{boot.arm}]' if boot.arm else ''}: {boot.effect}"
+            yield f"effect{_at(found, boot.id)}: {boot.effect}"
             yield from (f"  - {reason}" for reason in boot.effect_reasons.splitlines())
 
 

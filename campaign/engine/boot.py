@@ -5,7 +5,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
-from campaign.engine import cycle, evidence, measure, proof, survival, transition, versions
+from campaign.engine import (
+    belief,
+    cycle,
+    evidence,
+    measure,
+    proof,
+    survival,
+    transition,
+    versions,
+)
 from campaign.engine.booking import Books
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.judge import BootEvidence
@@ -128,10 +137,11 @@ class BootWalk:
             all_at_once(partial(self._apply_on, *one) for one in changes.items())
             self._record_edits()
             doing.detail = _applied(changes.values())
-        for step in rest:
-            kind, undo = kind_of(step.action), undo_of(step.action)
-            with self._steps.doing(self.id, step.name, kind, undo) as doing:
-                doing.detail = f"with {name!r}"
+        with self._session.recorder.transaction():
+            for step in rest:
+                kind, undo = kind_of(step.action), undo_of(step.action)
+                with self._steps.doing(self.id, step.name, kind, undo) as doing:
+                    doing.detail = f"with {name!r}"
 
     def _apply_on(self, name: str, change: transition.HostChange) -> None:
         try:
@@ -228,7 +238,7 @@ class BootWalk:
             self.id,
             f"restart {', '.join(self.boot.services)}",
             "restart",
-            "restarts on the way back",
+            "restarts on the way back" if self.boot.changed else "",
         ) as doing:
             doing.detail = self._live(services).told()
         if not self.boot.changed:
@@ -247,7 +257,7 @@ class BootWalk:
         lived = cycle.begin(services, self._session.hosts, groups)
         outcome = "failed"
         try:
-            cycle.live(lived, self._session.hosts, self._session.stop)
+            cycle.live(lived, self._session.hosts, self._session.stop, [belief.load_ahead])
             outcome = "healthy"
         except Stopped:
             outcome = "aborted"

@@ -6,7 +6,7 @@ in order, wait until all are healthy. Times are the host's clock.
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -149,9 +149,14 @@ def restart(services: Sequence[Service], hosts: Hosts, groups: Groups, stop: Sto
     return lived
 
 
-def live(lived: Lived, hosts: Hosts, stop: Stop | None) -> None:
-    """Goes through the cycle `lived`, filling it in as far as it gets. Errors: as `restart`."""
-    passage = _Passage(lived, hosts, stop)
+def live(
+    lived: Lived, hosts: Hosts, stop: Stop | None, meanwhile: Sequence[Callable[[], object]] = ()
+) -> None:
+    """Goes through the cycle `lived`, filling it in as far as it gets. Errors: as `restart`.
+
+    `meanwhile` is done, in threads of its own, while the services warm up.
+    """
+    passage = _Passage(lived, hosts, stop, meanwhile)
     try:
         passage.go()
     except HostError as error:
@@ -167,10 +172,17 @@ def live(lived: Lived, hosts: Hosts, stop: Stop | None) -> None:
 class _Passage:
     """The way through a cycle: all chains down, at once; then all of them up, at once."""
 
-    def __init__(self, lived: Lived, hosts: Hosts, stop: Stop | None) -> None:
+    def __init__(
+        self,
+        lived: Lived,
+        hosts: Hosts,
+        stop: Stop | None,
+        meanwhile: Sequence[Callable[[], object]],
+    ) -> None:
         self._lived = lived
         self._hosts = hosts
         self._stop = stop
+        self._meanwhile = meanwhile
         self._failed = threading.Event()
 
     def go(self) -> None:
@@ -220,7 +232,8 @@ class _Passage:
             if service.name not in self._lived.started:
                 started = self._hosts[service.host].service_start(spec_of(service))
                 self._lived.started[service.name] = started
-        all_at_once((partial(self._await, service) for service in chain), self._failed.set)
+        waits = (partial(self._await, service) for service in chain)
+        all_at_once([*waits, *self._meanwhile], self._failed.set)
 
     def _await(self, service: Service) -> None:
         started = self._lived.started[service.name]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from campaign.engine import belief, standing
+from campaign.engine import standing
 from campaign.engine.begin import run_row
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
@@ -17,7 +17,6 @@ from campaign.engine.putback import Restored, Watch, put_back
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned, Stopped
-from campaign.engine.together import Beside
 from campaign.engine.wayback import RecordedWay
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -70,8 +69,7 @@ def execute(plan: Plan, session: Session) -> Outcome:
 
     Errors: CampaignError when not even the first run could be recorded.
     """
-    with Beside(belief.load_ahead):  # the system takes its time to restart
-        return _Walk(plan, session).run()
+    return _Walk(plan, session).run()
 
 
 class _Overspent(Exception):  # noqa: N818 - it is no error

@@ -89,7 +89,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
     if _is_older(path):
         open_writer(path, create=False).close()
     with complaints(path):
-        connection = _connect(path, "ro&immutable=1" if _is_at_rest(path) else "ro")
+        connection = _connect(path, _read_mode(path))
         try:
             connection.row_factory = sqlite3.Row
             _check_version(path, connection)
@@ -120,7 +120,10 @@ def open_writer(path: Path, *, create: bool) -> "Database":
         CampaignError: REFUSED when there is no ledger and `create` is false, or it is locked,
             damaged, newer than this program or not writable.
     """
-    from sqlite_utils import Database
+    from playbooks.absent import without
+
+    with without("numpy", "pandas"):  # the ledger holds plain values
+        from sqlite_utils import Database
 
     _check_file(path, may_be_missing=create)
     with complaints(path), _first_opening(path):
@@ -133,9 +136,10 @@ def open_writer(path: Path, *, create: bool) -> "Database":
         return database
 
 
-def _is_at_rest(path: Path) -> bool:
-    """Whether SQLite could not make the files that reading takes, and nobody is writing."""
-    return not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+def _read_mode(path: Path) -> str:
+    """Immutable where SQLite could not make the files that reading takes, and nobody is writing."""
+    followed = path.with_name(f"{path.name}-wal").exists()
+    return "ro" if followed or os.access(path.parent, os.W_OK) else "ro&immutable=1"
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -161,7 +165,7 @@ def _prepare(path: Path, database: "Database", create: bool) -> None:
 
 def _is_older(path: Path) -> bool:
     """Whether this is a ledger that an older version has written, as far as can be told."""
-    with complaints(path), closing(_connect(path, "ro")) as connection:
+    with complaints(path), closing(_connect(path, _read_mode(path))) as connection:
         ours = _pragma(connection, "application_id") == APPLICATION_ID
         return ours and 0 < _pragma(connection, "user_version") < VERSION
 

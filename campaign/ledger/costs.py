@@ -1,5 +1,7 @@
 """What the campaign, its hypotheses and its runs cost, and what the next boots may cost."""
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.ledger.query import Reader
@@ -98,6 +100,27 @@ class Pace:
     back_down_s: float
 
 
+_COSTS = """
+WITH page AS (
+    SELECT id, batch, playbook, started_at FROM run
+    WHERE id IN (SELECT value FROM json_each(?1))
+), charged AS (
+    SELECT run, 1 AS restarts, downtime_s, 0.0 AS occupied_s, money
+    FROM cycle WHERE run IN (SELECT id FROM page)
+    UNION ALL
+    SELECT run, 0, 0.0, occupied_s, money FROM boot WHERE run IN (SELECT id FROM page)
+    UNION ALL
+    SELECT run, 0, 0.0, occupied_s, money
+    FROM ways_back WHERE batch IN (SELECT batch FROM page)
+)
+SELECT page.id AS run, playbook, started_at, coalesce(sum(restarts), 0) AS restarts,
+       total(downtime_s) AS downtime_s, total(occupied_s) AS occupied_s, total(money) AS money,
+       (SELECT count(*) FROM run_hypothesis WHERE run_hypothesis.run = page.id) AS hypotheses
+FROM page LEFT JOIN charged ON charged.run = page.id
+GROUP BY page.id
+"""
+
+
 class CostReads(Reader):
     """Reads about costs."""
 
@@ -127,6 +150,11 @@ class CostReads(Reader):
     def run_costs(self) -> tuple[RunCosts, ...]:
         """What each run cost, in the order they were started."""
         return self._records(RunCosts, "SELECT * FROM run_costs ORDER BY started_at, run")
+
+    def costs_of(self, runs: Sequence[str]) -> Mapping[str, RunCosts]:
+        """What each of these runs cost, by its id."""
+        found = self._records(RunCosts, _COSTS, json.dumps(list(runs)))
+        return {one.run: one for one in found}
 
     def boot_lines(self) -> tuple[BootLine, ...]:
         """All boots with their trials and costs, oldest first."""

@@ -52,6 +52,12 @@ def boots(db: Database) -> None:
     _execute(db, "007_boots.sql")
 
 
+@MIGRATIONS()
+def counts(db: Database) -> None:
+    """The trials of each observation, counted."""
+    _execute(db, "008_counts.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -56,6 +56,11 @@ class Reader:
         with complaints(self.path):
             return self._connection.execute(sql, values).fetchall()
 
+    def _named_rows(self, sql: str, values: Mapping[str, str | int | None]) -> list[sqlite3.Row]:
+        """The rows of a query whose values are named in it, as in `:name`."""
+        with complaints(self.path):
+            return self._connection.execute(sql, values).fetchall()
+
     def _records(self, kind: type[_Row], sql: str, *values: str | float | None) -> tuple[_Row, ...]:
         """The rows of a query whose columns are the fields of the dataclass `kind`."""
         return tuple(kind(**dict(row)) for row in self._rows(sql, *values))

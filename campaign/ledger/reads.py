@@ -1,6 +1,5 @@
 """The ledger as its readers see it: the standard library's sqlite3, read-only."""
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -10,11 +9,13 @@ from campaign.ledger import records
 from campaign.ledger.arms import ArmReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
+from campaign.ledger.filtering import FilteredReads, RunFilter, as_seen
 from campaign.ledger.history import HistoryReads
 from campaign.ledger.listing import ListReads
 from campaign.ledger.live import LiveReads
-from campaign.ledger.owner import Owner, is_alive
+from campaign.ledger.owner import Owner
 from campaign.ledger.restarts import RestartReads
+from campaign.ledger.trend import TrendReads
 from hypotheses.hypothesis import Hypothesis, Standing
 from hypotheses.observation import Counts
 
@@ -24,7 +25,17 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST = 5
 
 
-class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveReads, RestartReads):
+class Ledger(
+    ArmReads,
+    CostReads,
+    EvidenceReads,
+    FilteredReads,
+    HistoryReads,
+    ListReads,
+    LiveReads,
+    RestartReads,
+    TrendReads,
+):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
     """
@@ -69,25 +80,12 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveRe
         status: str | None = None,
     ) -> tuple[records.Run, ...]:
         """The runs by all that is given, the newest first, `limit` at most."""
-        rows = self._records(
-            records.Run,
-            """
-            SELECT * FROM run
-            WHERE (?1 IS NULL OR playbook = ?1)
-              AND (?2 IS NULL OR id IN (SELECT run FROM run_hypothesis WHERE hypothesis = ?2))
-            ORDER BY started_at DESC, rowid DESC LIMIT ?3
-            """,
-            playbook,
-            hypothesis,
-            -1 if limit is None or status is not None else limit,
-        )
-        seen = (_as_seen(run) for run in rows)
-        return tuple(run for run in seen if status in (None, run.status))[:limit]
+        wanted = RunFilter(playbook, hypothesis, status)
+        return tuple(self.runs_at(self.places(wanted, limit)).values())
 
-    def run_count(self) -> int:
-        """How many runs there are, whatever became of them."""
-        (row,) = self._rows("SELECT count(*) FROM run")
-        return int(row[0])
+    def run_ids(self) -> tuple[str, ...]:
+        """The ids of all runs, in the order they were started."""
+        return tuple(row["id"] for row in self._rows("SELECT id FROM run ORDER BY started_at"))
 
     def run(self, fragment: str) -> records.Run:
         """The one run whose id is, begins with or contains `fragment`.
@@ -95,11 +93,8 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveRe
         Raises:
             CampaignError: USAGE when no run or more than one is meant.
         """
-        ids = [str(row["id"]) for row in self._rows("SELECT id FROM run ORDER BY started_at")]
-        (run,) = self._records(
-            records.Run, "SELECT * FROM run WHERE id = ?", _the_one(fragment, ids)
-        )
-        return _as_seen(run)
+        exact = self._records(records.Run, "SELECT * FROM run WHERE id = ?", fragment)
+        return as_seen(exact[0]) if exact else self.run(_the_one(fragment, self.run_ids()))
 
     def unsettled(self) -> tuple[records.Run, ...]:
         """The runs under way, and those that are not all put back, the newest first."""
@@ -112,7 +107,7 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveRe
             ORDER BY started_at DESC, rowid DESC
             """,
         )
-        return tuple(_as_seen(run) for run in rows)
+        return tuple(as_seen(run) for run in rows)
 
     def owners(self) -> tuple[Owner, ...]:
         """The processes behind the runs that are stored as running, gone ones among them."""
@@ -127,14 +122,14 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveRe
             records.Run,
             "SELECT * FROM run WHERE status = 'running' ORDER BY started_at DESC, rowid DESC",
         )
-        return tuple(run for run in rows if _as_seen(run).status == "running")
+        return tuple(run for run in rows if as_seen(run).status == "running")
 
     def batch_runs(self, batch: str) -> tuple[records.Run, ...]:
         """The runs of a batch that have begun, in order."""
         rows = self._records(
             records.Run, "SELECT * FROM run WHERE batch = ? ORDER BY started_at, rowid", batch
         )
-        return tuple(map(_as_seen, rows))
+        return tuple(map(as_seen, rows))
 
     def terms(self, run: str) -> records.RunTerms:
         """What was fixed about a run before it began."""
@@ -154,7 +149,10 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveRe
             records.Boot,
             """
             SELECT * FROM boot
-            WHERE run = ?1 OR (run IS NULL AND id IN (SELECT boot FROM charges WHERE run = ?1))
+            WHERE run = ?1 OR id IN (
+                SELECT boot FROM ways_back
+                WHERE run = ?1 AND batch = (SELECT batch FROM run WHERE id = ?1))
+               OR (run IS NULL AND id IN (SELECT boot FROM cycle WHERE run = ?1))
             ORDER BY started_at, position
             """,
             run,
@@ -259,18 +257,8 @@ class Ledger(ArmReads, CostReads, EvidenceReads, HistoryReads, ListReads, LiveRe
         )
 
 
-def _as_seen(run: records.Run) -> records.Run:
-    """`run`, interrupted where it is stored as running and its process is gone."""
-    owner = Owner(run.owner_pid, run.owner_start, run.owner_boot)
-    if run.status != "running" or is_alive(owner):
-        return run
-    return dataclasses.replace(run, status="interrupted")
-
-
 def _the_one(fragment: str, ids: Sequence[str]) -> str:
-    """The one of `ids` that is `fragment`, or begins with it, or contains it: in this order."""
-    if fragment in ids:
-        return fragment
+    """The one of `ids` that begins with `fragment`, or else contains it."""
     begun = [one for one in ids if one.startswith(fragment)]
     found = begun or [one for one in ids if fragment in one]
     if not fragment or not found:

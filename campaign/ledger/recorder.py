@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.connect import complaints, open_writer
+from campaign.ledger.counting import ADD_COUNTED, counted
 from campaign.ledger.merge import Merged, attached, merge_rows
 from campaign.ledger.tables import CAMPAIGN, HYPOTHESIS, RUN_HYPOTHESIS, TABLES, Record, Table
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -107,7 +108,10 @@ class Recorder:
         """Stores new rows, in their order, in one transaction."""
         with self.transaction():
             for kind, group in groupby(rows, type):
-                self._insert(TABLES[kind], (_fields(row) for row in group))
+                some = list(group)
+                self._insert(TABLES[kind], map(_fields, some))
+                for one in counted(some):
+                    self._database.execute(ADD_COUNTED, dataclasses.asdict(one))
 
     def update(self, record_type: type[Record], key: str, **fields: Value) -> None:
         """Changes fields of the row of a table whose own column is its key (most often `id`)."""

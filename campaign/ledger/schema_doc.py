@@ -12,7 +12,7 @@ from sqlite_utils import Database
 
 from campaign.ledger.migrations import bring_up_to_date
 from campaign.ledger.records import CampaignRecord
-from campaign.ledger.tables import CAMPAIGN, HYPOTHESIS, RUN_HYPOTHESIS, TABLES
+from campaign.ledger.tables import CAMPAIGN, HYPOTHESIS, OBSERVATION_COUNT, RUN_HYPOTHESIS, TABLES
 from hypotheses.hypothesis import Hypothesis
 
 _INTRODUCTION = """\
@@ -100,6 +100,12 @@ VIEWS = (
         "FROM exposure_rates WHERE counts AND unit = 'seconds' GROUP BY playbook, arm;",
     ),
     View(
+        "ways_back",
+        "Each way back to the base, and the run that pays for it.",
+        "How long does it take to put everything back?",
+        "SELECT count(*) AS ways_back, round(avg(occupied_s), 1) AS seconds FROM ways_back;",
+    ),
+    View(
         "charges",
         "What is charged to which run, piece by piece: a row for each restart cycle and one for"
         " each boot. The way back to the base is charged to the last run.",
@@ -129,6 +135,10 @@ def _tables() -> Iterator[tuple[str, str]]:
     for record, table in TABLES.items():
         yield table.name, _first_sentence(record)
     yield RUN_HYPOTHESIS.name, "Which hypotheses a run speaks to."
+    yield (
+        OBSERVATION_COUNT.name,
+        "The trials of an observation, counted as they are stored; without trials it has no row.",
+    )
 
 
 def _first_sentence(record: type) -> str:

@@ -48,6 +48,7 @@ def _table(name: str, verbatim: str, key: str = "id") -> Table:
 CAMPAIGN = _table("campaign", "name hash_key")
 HYPOTHESIS = _table("hypothesis", "slug standing")
 RUN_HYPOTHESIS = _table("run_hypothesis", "run hypothesis")
+OBSERVATION_COUNT = _table("observation_count", "observation")
 
 TABLES: Mapping[type[Record], Table] = {
     records.HypothesisEvent: _table("hypothesis_event", "id hypothesis kind standing by runs"),

@@ -54,12 +54,19 @@ class Exported:
     gone: tuple[str, ...] = ()
 
 
-def export(workspace: Workspace, target: Path) -> Exported:
+def export(workspace: Workspace, target: Path, *, replace: bool = False) -> Exported:
     """Writes the ledger, its artifacts, campaign.yaml, playbooks and patches to `target` (tar.gz).
 
     The same campaign gives the same bytes. Whoever has the archive has all the ledger has: only
-    its owner may read it. A run under way is in it as far as it has come. Errors: CampaignError.
+    its owner may read it. A run under way is in it as far as it has come.
+
+    Errors: CampaignError (USAGE where `target` is there and not to be replaced, or cannot be
+    written).
     """
+    if target.exists() and not replace:
+        raise CampaignError(
+            Exit.USAGE, f"{target} is there already", "name another file, or say --force"
+        )
     try:
         with tempfile.TemporaryDirectory(dir=target.absolute().parent) as folder:
             tables, rows, artifacts = _dumped(workspace, Path(folder))

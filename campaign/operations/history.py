@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 
 from campaign.errors import CampaignError, Exit
@@ -36,13 +37,15 @@ class History:
     """Campaigns, the oldest first, with restart times and playbooks of all of them together.
 
     Playbooks are in the order of what they decided for each restart. `left_out` are ledgers that
-    could not be read, each with why.
+    could not be read, or whose runs are all in another one, each with why; `twice` tells of runs
+    that two ledgers have and that are counted for both.
     """
 
     campaigns: tuple[Past, ...]
     restarts: tuple[RestartTimes, ...]
     playbooks: tuple[PlaybookRecord, ...]
     left_out: tuple[str, ...]
+    twice: tuple[str, ...]
 
 
 @dataclass
@@ -70,11 +73,19 @@ def history(places: Sequence[Path]) -> History:
     read).
     """
     gathered, left_out = _Gathered(), []
+    runs: dict[Path, frozenset[str]] = {}
     for path in dict.fromkeys(found for place in places for found in _ledgers(place)):
+        try:
+            runs[path] = _run_ids(path)
+        except CampaignError as error:
+            left_out.append(str(error))
+    copies = _copies(runs)
+    for path in [one for one in runs if one not in copies]:
         try:
             gathered.add(path)
         except CampaignError as error:
             left_out.append(str(error))
+    left_out += [f"{path}: all its runs are in {whole}, too" for path, whole in copies.items()]
     if not gathered.campaigns:
         raise CampaignError(Exit.REFUSED, left_out[0] if left_out else "there is no ledger there")
     return History(
@@ -82,7 +93,36 @@ def history(places: Sequence[Path]) -> History:
         restarts=tuple(sorted(gathered.restarts.values(), key=lambda one: -one.restarts)),
         playbooks=tuple(sorted(gathered.playbooks.values(), key=_worth, reverse=True)),
         left_out=tuple(left_out),
+        twice=tuple(_twice({path: runs[path] for path in runs if path not in copies})),
     )
+
+
+def _run_ids(path: Path) -> frozenset[str]:
+    with Ledger.open(path) as ledger:
+        return frozenset(ledger.run_ids())
+
+
+def _copies(runs: Mapping[Path, frozenset[str]]) -> dict[Path, Path]:
+    """Each ledger whose runs are all in another one, with that: ids are unique, so it is a copy.
+
+    Of two that have the same runs the later one is the copy.
+    """
+    found: dict[Path, Path] = {}
+    kept: list[Path] = []
+    for path in sorted(runs, key=lambda one: -len(runs[one])):
+        whole = next((one for one in kept if runs[path] and runs[path] <= runs[one]), None)
+        if whole is None:
+            kept.append(path)
+        else:
+            found[path] = whole
+    return found
+
+
+def _twice(runs: Mapping[Path, frozenset[str]]) -> Iterator[str]:
+    for (one, its), (other, others) in combinations(runs.items(), 2):
+        if both := len(its & others):
+            have = "1 run" if both == 1 else f"{both} runs"
+            yield f"{one} and {other} have {have} in common, counted for both"
 
 
 def _ledgers(place: Path) -> Iterator[Path]:

@@ -156,5 +156,5 @@ def _check_prior(hypothesis: Hypothesis) -> None:
     prior = hypothesis.prior
     if prior is not None and not 0 < prior < 1:
         raise CampaignError(
-            Exit.USAGE, f"a prior of {prior:g} is not a weight", "give a number between 0 and 1"
+            Exit.USAGE, f"a prior of {prior:g} is not a weight", "give a number above 0 and below 1"
         )

@@ -117,6 +117,12 @@ def _reproductions(ledger: Ledger, run: str) -> Iterator[Reproduction]:
         )
 
 
+def outputs(workspace: Workspace, run: str) -> tuple[Output, ...]:
+    """What a run kept, or is printing. Errors: CampaignError (USAGE: no such run)."""
+    with Ledger.open(workspace.ledger) as ledger:
+        return tuple(_outputs(workspace, ledger, (ledger.run(run),)))
+
+
 def _outputs(
     workspace: Workspace, ledger: Ledger, runs: tuple[records.Run, ...]
 ) -> Iterator[Output]:

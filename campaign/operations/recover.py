@@ -177,11 +177,7 @@ def _close(books: Books, done: Recovered, named: Collection[str], started: float
     A run may have changed a host that did not answer: it stays dirty until that one does.
     """
     with Ledger.open(books.recorder.path) as ledger:
-        left = [
-            run
-            for run in ledger.runs()
-            if run.state == "dirty" or (run.status == "interrupted" and run.ended_at is None)
-        ]
+        left = [run for run in ledger.unsettled() if run.status != "running"]
         boots = {run.id: len(ledger.boots(run.id)) for run in left}
         edits = [edit for run in left for edit in ledger.edits(run.id) if edit.put_back_at is None]
     now, restored = time.time(), done.restored

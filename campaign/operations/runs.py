@@ -1,7 +1,8 @@
 """runs list, show, log, retract."""
 
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from campaign.engine.standing import judge_anew
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.costs import RunCosts
+from campaign.ledger.filtering import EVERY_RUN, NO_HYPOTHESIS, RunFilter
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.operations.meant import meant
@@ -58,26 +60,54 @@ class Shown:
 
 
 def listed(
-    workspace: Workspace,
-    limit: int | None = None,
-    playbook: str | None = None,
-    hypothesis: str | None = None,
-    status: str | None = None,
+    workspace: Workspace, limit: int | None = None, wanted: RunFilter = EVERY_RUN
 ) -> tuple[Listed, ...]:
-    """The runs by all that is given, newest first.
+    """The runs that are meant, `limit` of them at most, newest first.
 
     Errors: CampaignError (USAGE for a playbook or a hypothesis that there is not).
     """
     with Ledger.open(workspace.ledger) as ledger:
-        if hypothesis is not None:
-            slugs = {one.slug for one in ledger.hypotheses()}
-            _check_known("hypothesis", hypothesis, slugs, "hypothesis list")
-        if playbook is not None:
-            names = {*workspace.playbook_names(), *(run.playbook for run in ledger.runs())}
-            _check_known("playbook", playbook, names, "runs list")
-        costs = {one.run: one for one in ledger.run_costs()}
-        runs = ledger.runs(limit, playbook, hypothesis, status)
-        return tuple(_listed(ledger, runs, costs))
+        _check(workspace, ledger, wanted)
+        return tuple(_page(ledger, ledger.places(wanted, limit)).values())
+
+
+def _check(workspace: Workspace, ledger: Ledger, wanted: RunFilter) -> None:
+    if wanted.hypothesis and wanted.hypothesis != NO_HYPOTHESIS:
+        slugs = {one.slug for one in ledger.hypotheses()}
+        _check_known("hypothesis", wanted.hypothesis, slugs, "hypothesis list")
+    if wanted.playbook:
+        names = {*workspace.playbook_names(), *ledger.playbooks()}
+        _check_known("playbook", wanted.playbook, names, "runs list")
+
+
+def places(workspace: Workspace, wanted: RunFilter, known: "array[int] | None") -> "array[int]":
+    """Where the runs that are meant are in the ledger, newest first: for `page`.
+
+    `known` is the last answer to the same question; where all runs are meant and there are no new
+    ones, it is the answer. Errors: as `listed`.
+    """
+    with Ledger.open(workspace.ledger) as ledger:
+        if known is not None and wanted == EVERY_RUN and ledger.run_count() == len(known):
+            return known
+        _check(workspace, ledger, wanted)
+        return ledger.places(wanted)
+
+
+def place_of(workspace: Workspace, run: str) -> int | None:
+    """Where the run of that id is in the ledger. Errors: CampaignError."""
+    with Ledger.open(workspace.ledger) as ledger:
+        return ledger.place_of(run)
+
+
+def page(workspace: Workspace, at: Sequence[int]) -> dict[int, Listed]:
+    """The runs at these places, in their order. Errors: CampaignError."""
+    with Ledger.open(workspace.ledger) as ledger:
+        return _page(ledger, at)
+
+
+def _page(ledger: Ledger, at: Sequence[int]) -> dict[int, Listed]:
+    runs = ledger.runs_at(at)
+    return dict(zip(runs, _listed(ledger, list(runs.values())), strict=True))
 
 
 def _check_known(what: str, name: str, known: Collection[str], listing: str) -> None:
@@ -85,10 +115,9 @@ def _check_known(what: str, name: str, known: Collection[str], listing: str) -> 
         raise CampaignError(Exit.USAGE, f"there is no {what} {name!r}", meant(name, known, listing))
 
 
-def _listed(
-    ledger: Ledger, runs: Sequence[records.Run], costs: Mapping[str, RunCosts]
-) -> Iterator[Listed]:
-    outlines, currency = ledger.outlines([run.id for run in runs]), ledger.currency()
+def _listed(ledger: Ledger, runs: Sequence[records.Run]) -> Iterator[Listed]:
+    ids = [run.id for run in runs]
+    outlines, costs, currency = ledger.outlines(ids), ledger.costs_of(ids), ledger.currency()
     for run in runs:
         known = outlines[run.id]
         yield Listed(
@@ -107,8 +136,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
     """The run that `fragment` names. Errors: CampaignError (USAGE: none, or several)."""
     with Ledger.open(workspace.ledger) as ledger:
         run = ledger.run(fragment)
-        costs = {one.run: one for one in ledger.run_costs() if one.run == run.id}
-        (listed,) = _listed(ledger, [run], costs)
+        (listed,) = _listed(ledger, [run])
         comparisons = ledger.comparisons(run.id)
         return Shown(
             listed=listed,

@@ -162,7 +162,12 @@ def collect(
         summary=collect_summary(ledger, stored, everyone, costs.total, costs.currency),
         hypotheses=hypotheses,
         timeline=collect_timeline(
-            boots, runs, decisions, outlook.epochs, costs.currency if costs.priced else None
+            boots,
+            runs,
+            decisions,
+            outlook.epochs,
+            costs.total,
+            costs.currency if costs.priced else None,
         ),
         costs=costs,
         runs=runs,

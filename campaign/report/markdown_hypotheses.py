@@ -63,7 +63,7 @@ def _hypothesis(part: HypothesisPart, currency: str, width: int) -> Iterator[str
         yield paragraph(_decided(part.latest), width)
     yield bullets(map(_spoken, part.spoken), width)
     if part.posterior:
-        yield paragraph(prose(f"Part of the cause with {part.posterior}."), width)
+        yield paragraph(prose(f"Part of the cause with a probability of {part.posterior}."), width)
     yield paragraph(prose(f"It cost {costs_text(part.spent, currency)}."), width)
     if part.still_needed:
         yield "Still needed:"

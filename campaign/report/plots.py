@@ -137,14 +137,17 @@ def _marks(axes: "Axes", points: Sequence[Point], marks: Sequence[Mark]) -> None
 
 
 def _spend(axes: "Axes", points: Sequence[Point], timeline: Timeline) -> None:
-    spent = [timeline.spent(point) for point in points]
-    axes.step(range(len(points)), spent, where="post", color=INK, linewidth=1.4)
-    axes.fill_between(range(len(points)), spent, step="post", color=FAINT, alpha=0.25, linewidth=0)
+    """The spend up to each restart, and to the right of the last one all of it."""
+    end = len(points) - 0.5
+    places = [*range(len(points)), end]
+    spent = [*map(timeline.spent, points), timeline.spent(timeline.total)]
+    axes.step(places, spent, where="post", color=INK, linewidth=1.4)
+    axes.fill_between(places, spent, step="post", color=FAINT, alpha=0.25, linewidth=0)
     axes.set_ylim(0, max(spent) * 1.4 or 1)
     axes.set_ylabel("spent")
-    last = timeline.spent_text(points[-1])
+    total = timeline.spent_text(timeline.total)
     axes.annotate(
-        _literal(last), (len(points) - 1, spent[-1]), (-4, 4),
+        _literal(total), (end, spent[-1]), (-4, 4),
         textcoords="offset points", ha="right",
     )  # fmt: skip
     every = max(1, -(-len(points) // NAMED_AT_MOST))

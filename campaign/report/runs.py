@@ -194,7 +194,7 @@ def _conditions(observations: Iterable[records.Observation]) -> dict[str, str]:
         if not all(value == records.ARM or value.startswith("hash ") for value in values)
     }
     hashed = len(found) - len(told)
-    return told | ({"others": f"{counted(hashed, 'value')} known by hash"} if hashed else {})
+    return told | ({f"{hashed} more": "by their hash alone"} if hashed else {})
 
 
 def _effects(boots: Sequence[records.Boot]) -> tuple[str, ...]:

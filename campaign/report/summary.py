@@ -45,7 +45,7 @@ def collect_summary(
     return Summary(
         baseline=_baseline(ledger.observations_of(kind="baseline")),
         standings=_standings(hypotheses),
-        cost=_cost(len(runs), total, currency),
+        cost=_cost(len(runs), total, currency, begun=ledger.run_count() > 0),
         attention=tuple(_attention(runs)),
     )
 
@@ -85,7 +85,9 @@ def _standings(hypotheses: Sequence[HypothesisPart]) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _cost(runs: int, total: Costs, currency: str) -> str:
+def _cost(runs: int, total: Costs, currency: str, *, begun: bool) -> str:
+    if not runs and begun:
+        return "No run is within what this report is about: it has nothing to tell."
     if not runs and total == Costs(0, 0.0, 0.0, 0.0):
         return "Nothing has been run yet: begin with 'campaign run' and a baseline playbook."
     return f"It took {counted(runs, 'run')}: {costs_text(total, currency)}."

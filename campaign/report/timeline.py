@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from campaign.ledger.costs import BootLine
+from campaign.ledger.costs import BootLine, Costs
 from campaign.report.figures import money_text, seconds_text, time_text, trials_in_short
 from campaign.report.runs import RunPart
 from campaign.report.standings import Decision
@@ -44,7 +44,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the timeline as text; a mark has no trials, and `counts` and `spent` are empty."""
+    """A line of the timeline as text; a mark has neither trials nor `counts` nor `spent`.
+
+    The last one is the sum, with the ways back: it has no time, no trials and no `counts`.
+    """
 
     at: str
     what: str
@@ -55,13 +58,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Points and marks, each oldest first.
+    """Points and marks, each oldest first, and the `total` that was spent, ways back included.
 
     The spend is money in `currency`; where that is None nothing has a price, and it is downtime.
     """
 
     points: tuple[Point, ...]
     marks: tuple[Mark, ...]
+    total: Costs
     currency: str | None
 
     @property
@@ -69,19 +73,23 @@ class Timeline:
         """What the spend is counted in."""
         return "seconds down" if self.currency is None else self.currency or "money"
 
-    def spent(self, point: Point) -> float:
-        return point.downtime_s if self.currency is None else point.money
+    def spent(self, by: Point | Costs) -> float:
+        return by.downtime_s if self.currency is None else by.money
 
-    def spent_text(self, point: Point) -> str:
+    def spent_text(self, by: Point | Costs) -> str:
         if self.currency is None:
-            return f"{seconds_text(point.downtime_s)} down"
-        return f"{money_text(point.money)} {self.currency}".rstrip()
+            return f"{seconds_text(by.downtime_s)} down"
+        return f"{money_text(by.money)} {self.currency}".rstrip()
 
     def entries(self) -> tuple[Entry, ...]:
-        """Points and marks in the order they happened."""
+        """Points and marks in the order they happened, then the sum where there are points."""
         rows = [(point.at, self._entry(point)) for point in self.points]
         rows += [(mark.at, Entry(_minute(mark.at), mark.text)) for mark in self.marks]
-        return tuple(entry for _, entry in sorted(rows, key=lambda row: row[0]))
+        told = [entry for _, entry in sorted(rows, key=lambda row: row[0])]
+        if self.points:
+            total = self.spent_text(self.total)
+            told.append(Entry("", "in all, with every way back", spent=total))
+        return tuple(told)
 
     def _entry(self, point: Point) -> Entry:
         return Entry(
@@ -98,6 +106,7 @@ def collect_timeline(
     runs: Sequence[RunPart],
     decisions: Iterable[Decision],
     epochs: Collection[str],
+    total: Costs,
     currency: str | None,
 ) -> Timeline:
     """The boots of `runs`; with the runs of `epochs` the baseline's rate moved.
@@ -107,7 +116,7 @@ def collect_timeline(
     told = {run.record.id for run in runs}
     points = tuple(_points(boots, told))
     marks = sorted(_marks(runs, decisions, epochs), key=lambda one: one.at)
-    return Timeline(points, tuple(marks), currency)
+    return Timeline(points, tuple(marks), total, currency)
 
 
 def _points(lines: Sequence[BootLine], told: Collection[str]) -> Iterator[Point]:

@@ -46,6 +46,7 @@ def hello(session: Session, request: Header, _body: bytes) -> Tuple[Header, byte
     if request["lock"]:
         lock.take(session, request["who"], request["run"])
         reaped = spawn.reap(session.state_dir)
+        session.run_in_thread(probes.load_ahead)
     header = {
         "version": VERSION,
         "python": ".".join(str(part) for part in sys.version_info[:3]),

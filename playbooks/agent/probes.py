@@ -31,6 +31,11 @@ class Result(NamedTuple):
     at: float
 
 
+def load_ahead() -> None:
+    """Loads what HTTP takes, so that no service is down for as long as that lasts."""
+    import http.client  # noqa: F401
+
+
 Look = Callable[[], Tuple[bool, str]]
 
 

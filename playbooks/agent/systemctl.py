@@ -19,6 +19,7 @@ _SYSTEMD = "org.freedesktop.systemd1"
 _OBJECT = "/org/freedesktop/systemd1"
 _MANAGER = f"{_SYSTEMD}.Manager"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
+_NO_SUCH_UNIT = f"{_SYSTEMD}.NoSuchUnit"
 _DENIED = ("AccessDenied", "InteractiveAuthorizationRequired")
 
 _PRIVATE = "/run/systemd/private"
@@ -79,6 +80,24 @@ class Manager:
         (pairs,) = self._ask("show", ask)
         found = dict(pairs)
         return {name: _shown(name, found[name]) if name in found else "" for name in names}
+
+    def holds(self, unit: str) -> bool:
+        """Whether it has read the unit's files and still knows what it read.
+
+        It forgets a unit that does not run and that nothing refers to, and reads it anew when it is
+        next asked for it.
+        """
+
+        def ask(bus: Bus) -> bool:
+            try:
+                bus.call(_SYSTEMD, _OBJECT, _MANAGER, "GetUnit", unit)
+            except CallError as error:
+                if error.name != _NO_SUCH_UNIT:
+                    raise
+                return False
+            return True
+
+        return self._ask("show", ask)
 
     def units_load_timestamp(self) -> float:
         """When it last read all units' files, in seconds of the monotonic clock."""

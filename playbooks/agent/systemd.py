@@ -54,13 +54,15 @@ class Unit(Managed):
 
         "start-limit", "denied".
         """
+        was_held = self._manager.holds(self.unit)
         shown = self._manager.show(self.unit, (*Seen.PROPERTIES, *_FILES))
         before = Seen(self.unit, shown)
         before.require_usable()
         if before.up:
             raise VerbError("running", f"{self.name} runs already, {before.word}: stop it first")
         newest = journald.Newest()
-        self._reload_if_changed(shown)
+        if self._need_reload(shown) or (was_held and self._changed_since_read(shown)):
+            self._manager.daemon_reload()
         if before.failed:
             with suppress(VerbError):  # systemd may have forgotten it meanwhile
                 self._manager.reset_failed(self.unit)
@@ -90,16 +92,15 @@ class Unit(Managed):
             seen.restarts,
         )
 
-    def _reload_if_changed(self, seen: Dict[str, str]) -> None:
-        """Has systemd read the unit's files again, where one is newer than its last reading.
+    def _changed_since_read(self, seen: Dict[str, str]) -> bool:
+        """Whether one of the unit's files is newer than systemd's last reading of all units.
 
         NeedDaemonReload alone would not do: it passes over a file that got an older date back.
         """
         loaded_at = self._manager.units_load_timestamp()
         read_at = time.time() - time.monotonic() + loaded_at - _CLOCK_GRAIN_S
         files = [seen["FragmentPath"], *seen["DropInPaths"].split(), *self._dropins(seen)]
-        if self._need_reload(seen) or any(_changed_at(one) > read_at for one in files):
-            self._manager.daemon_reload()
+        return any(_changed_at(one) > read_at for one in files)
 
     def _need_reload(self, seen: Dict[str, str]) -> bool:
         """Whether systemd says so, or has not noticed a drop-in in a folder that is new to it."""

@@ -1,8 +1,8 @@
 """A host's processes, typed: services, spawned commands, probes, environments, ports."""
 
 import contextlib
+import os
 import queue
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -372,7 +372,7 @@ def environs_of(facts: Sequence[Mapping[str, Any]]) -> tuple[Environ, ...]:
 
 
 def _new_sid() -> str:
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def _made(kind: type[_Fact], facts: Mapping[str, Any]) -> _Fact:

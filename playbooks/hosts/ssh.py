@@ -14,13 +14,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import paramiko
-
+from playbooks.absent import without
 from playbooks.agent.boot import MARK
 from playbooks.hosts.bundle import bundle
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.known_hosts import HostKey, KnownHosts
 from playbooks.hosts.ssh_config import Endpoint, SshTarget, route
+
+with without("invoke"):  # it is for reading ssh's configuration, which `ssh` itself does for us
+    import paramiko
 
 CLOSING_LIMIT_S = 20.0
 STARTING_LIMIT_S = 30.0
@@ -177,7 +179,7 @@ def _why_not_started(
     target: SshTarget, endpoint: Endpoint, word: str, status: int, said: str
 ) -> HostError:
     where, python = endpoint.where, target.python
-    last_line = said.strip().rpartition("\n")[2]
+    last_line = said.strip().rpartition("\n")[2].strip()
     if word.startswith("python "):
         return HostError(
             "no-python",
@@ -189,8 +191,8 @@ def _why_not_started(
     if status in (126, 127) or f"sudo: {python}:" in said:
         return HostError(
             "no-python",
-            f"{where}: cannot run {python} ({last_line}): install Python 3.8 or newer there, or "
-            "name it, python: /path/to/python3",
+            f"{where}: cannot run {python} ({_about(python, said)}): install Python 3.8 or newer "
+            "there, or name it, python: /path/to/python3",
         )
     if last_line.startswith("sudo:"):
         rule = f"{endpoint.user} ALL=(root) NOPASSWD: ALL"
@@ -202,6 +204,12 @@ def _why_not_started(
     ended = f"exit status {status}" if status >= 0 else "no exit status"
     what = f"the agent did not start ({ended}): {said or 'it said nothing'}"
     return HostError("start-failed", f"{where}: {what}")
+
+
+def _about(python: str, said: str) -> str:
+    """The first line of `said` that names `python`, or the last: advice may follow it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if python in line), lines[-1] if lines else "nothing said")
 
 
 def _dial(target: SshTarget, hops: contextlib.ExitStack) -> tuple[Endpoint, paramiko.Transport]:
@@ -331,7 +339,7 @@ def _not_let_in(endpoint: Endpoint, why: str) -> HostError:
     return HostError(
         "auth",
         f"{endpoint.where} does not let {endpoint.user} in ({why}): this has to work without a "
-        f"question, ssh {endpoint.user}@{endpoint.asked} true",
+        f"question, {endpoint.by_hand} true",
     )
 
 

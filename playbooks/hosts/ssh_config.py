@@ -60,6 +60,12 @@ class Endpoint:
     known_hosts: tuple[Path, ...]
     hash_names: bool
     proxy_command: str | None
+    config: Path | None
+
+    @property
+    def by_hand(self) -> str:
+        """How a person logs in there."""
+        return by_hand(self.config, f"{self.user}@{self.asked}")
 
     @property
     def where(self) -> str:
@@ -67,6 +73,12 @@ class Endpoint:
         place = self.address if self.port == 22 else f"{self.address}:{self.port}"
         suffix = "" if place == self.asked else f" ({place})"
         return f"{self.user}@{self.asked}{suffix}"
+
+
+def by_hand(config: Path | None, destination: str) -> str:
+    """What a person types to log in at `destination` by the same configuration."""
+    by = ("-F", str(config)) if config is not None else ()
+    return shlex.join(["ssh", *by, destination])
 
 
 def route(target: SshTarget) -> tuple[Endpoint, ...]:
@@ -161,6 +173,7 @@ def _endpoint(target: SshTarget, options: _Options) -> Endpoint:
         known_hosts=tuple(_path(each, tokens) for each in known),
         hash_names=_one(options, "hashknownhosts") == "yes",
         proxy_command=_expanded(command, tokens) if command else None,
+        config=target.config,
     )
 
 

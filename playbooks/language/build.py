@@ -308,9 +308,13 @@ def _patch(shape: schema.PatchShape, filling: Filling) -> tuple[Patch, str]:
 
 def _env(shape: schema.EnvShape, fill: Callable[[str], str]) -> tuple[Env, str]:
     values = {name: fill(text) for name, text in shape.set.items()}
-    changes = ", ".join([*values, *(f"no {name}" for name in shape.unset)])
+    changes = " and ".join(
+        f"{verb} {', '.join(names)}"
+        for verb, names in (("set", values), ("unset", shape.unset))
+        if names
+    )
     action = Env(tuple(shape.services), values, tuple(shape.unset), tuple(shape.removes))
-    return action, f"set {changes} on {', '.join(shape.services)}"
+    return action, f"{changes} for {', '.join(shape.services)}"
 
 
 def _reproduce(shape: schema.ReproduceShape, own: Node, filling: Filling) -> tuple[Reproduce, str]:

@@ -199,6 +199,7 @@ class Shape(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         strict=True,
+        defer_build=True,
         allow_inf_nan=False,
         model_title_generator=lambda model: model.__name__.removesuffix("Shape"),
     )

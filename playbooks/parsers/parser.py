@@ -174,10 +174,11 @@ class OutputParser:
         )
 
     def _nothing(self, notes: tuple[str, ...]) -> ParseError:
-        read = f"{plural(self._lines.read, 'line')} of output" if self._lines.read else "no output"
+        lines = f"no trials in {plural(self._lines.read, 'line')} of output"
+        what = lines if self._lines.read else "no trials, since there was no output"
         noted = f" ({'; '.join(notes)})" if notes else ""
         return ParseError(
-            f"no trials in {read}{noted}: expected {self._form.expected}; "
+            f"{what}{noted}: expected {self._form.expected}; "
             "compare `parse` with what the reproducer prints"
         )
 

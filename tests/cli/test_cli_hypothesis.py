@@ -68,7 +68,7 @@ def test_what_cannot_be_a_hypothesis_is_refused_in_one_line(toy: Toy) -> None:
     toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
     for words, said in (
         (("add", "rule", "--claim", "again"), "the hypothesis rule exists"),
-        (("add", "new", "--claim", "x", "--prior", "1.5"), "a prior of 1.5 is not a weight"),
+        (("add", "new", "--claim", "x", "--prior", "0"), "give a number above 0 and below 1"),
         (("add", "new", "--claim", "x", "--prior", "nan"), "is not a weight"),
         (("add", "new", "--claim", " "), "needs a claim"),
         (("add", "a b", "--claim", "x"), "'a b' cannot name a hypothesis"),

@@ -97,6 +97,8 @@ def test_it_keeps_to_its_budget_and_to_the_campaigns(stage: Stage) -> None:
     cast(stage)
     nothing = stage.run("autopilot", "--yes")
     assert (nothing.code, "give --budget 30m" in nothing.err) == (2, True), nothing.err
+    none = stage.run("autopilot", "--budget", "0s", "--yes")
+    assert (none.code, "expected more than no time, not '0s'" in none.err) == (2, True), none.err
     flown = stage.run("autopilot", "--restarts", "4", "--yes", "--json")
     end = events(flown.out)[-1]
     assert (flown.code, end["runs"], end["cost"]["restarts"]) == (0, 2, 3), flown.err

@@ -35,7 +35,7 @@ def drive(stage: Stage, program: str, *arguments: str) -> Command:
     [
         (TWO + "sys.exit('the harness broke')", "exit 1 after 2 trials: the reproducer itself"),
         ("print('all good')", "no trials in 1 line of output"),
-        ("", "no trials in no output"),
+        ("", "no trials, since there was no output"),
         (TWO + 'print(json.dumps({"outcome": "odd"}))', 'outcome "odd" is in none of'),
         ("import os; os.kill(os.getpid(), 11)", "killed by SIGSEGV after 0 trials"),
     ],

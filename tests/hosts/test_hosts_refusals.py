@@ -87,11 +87,11 @@ class TestHostKeys:
 
 
 class TestLogin:
-    def test_wrong_user(self, reach: Reach) -> None:
+    def test_wrong_user(self, reach: Reach, ssh_config: Path) -> None:
         error = refusal(reach("alpha", user="nobody"))
         assert error.kind == "auth"
         assert "client_key" in error.message
-        assert "ssh nobody@alpha true" in error.message
+        assert f"ssh -F {ssh_config} nobody@alpha true" in error.message
 
     def test_no_key_to_try(self, reach: Reach, ssh_config: Path) -> None:
         text = re.sub("IdentityFile .*", f"IdentityFile {ssh_config}.none", ssh_config.read_text())

@@ -143,7 +143,8 @@ def test_both_go_through_a_restart_at_once_there_and_back(pair: Pair) -> None:
     _write(pair, "meet", "again", "again")
     done = pair.toy.run("run", "meet", "-y")
     assert done.returncode == 0, done.stderr
-    assert "restarted one, two: " in done.stderr
+    back = done.stderr.partition("put back\n")[2]
+    assert all(f"  restart {name}  ok" in back for name in HOMES), done.stderr
     pair.check_as_before()
     status = json.loads(pair.toy.run("status", "--json").stdout)
     assert status["total"]["restarts"] == 2

@@ -58,7 +58,7 @@ def test_without_the_return_it_is_only_leading() -> None:
     assert belief.alone("transfer") > 0.99
     verdict = judge(belief, "transfer")
     assert str(verdict) == "inconclusive, leading"
-    assert verdict.still_needed == "one with nothing off in which the failure returns"
+    assert verdict.still_needed == "a restart with nothing off in which the failure returns"
 
 
 def test_without_a_restart_of_its_own_it_is_only_leading() -> None:

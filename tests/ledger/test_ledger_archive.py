@@ -69,6 +69,25 @@ def exported(toy: Toy, name: str = "archive.tar.gz") -> Path:
     return archive
 
 
+def test_an_archive_is_written_over_only_by_force(tmp_path: Path) -> None:
+    toy = Toy(tmp_path / "toy", 0)
+    toy.root.mkdir()
+    toy.run("init")
+    archive = exported(toy)
+    before = archive.read_bytes()
+    toy.run("hypothesis", "add", "one", "--claim", "x")
+    again = toy.run("export", str(archive))
+    assert again.returncode == 2
+    assert again.stderr == (
+        f"campaign: {archive} is there already; name another file, or say --force\n"
+    )
+    assert archive.read_bytes() == before
+    assert toy.run("export", str(archive), "--force").returncode == 0
+    assert archive.read_bytes() != before
+    dash = toy.run("export", "-")
+    assert (dash.returncode, "not to standard output" in dash.stderr) == (2, True)
+
+
 def repacked(archive: Path, change: Callable[[Members], Members]) -> Path:
     """The archive with its members changed by somebody who knows the format."""
     with tarfile.open(archive) as tar:

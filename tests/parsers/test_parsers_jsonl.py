@@ -103,7 +103,7 @@ def test_objects_without_an_outcome_are_left_out_and_counted(read) -> None:
         ('{"a": "' + "x" * LINE_LIMIT + '"}', f"longer than {LINE_LIMIT} bytes"),
         ('{"level": "info"}', '(1 JSON object without a field "outcome" left out): expected'),
         ("SUCCESS\n", "no trials in 1 line of output"),
-        ("", "no trials in no output"),
+        ("", "no trials, since there was no output"),
     ],
 )
 def test_refused_output(read, output, match) -> None:

@@ -50,7 +50,7 @@ def test_a_match_may_depend_on_the_indentation(read) -> None:
         ("x\nsession 1: leak\nsession 1: done", 'line 3: trial "1" was on line 2 already'),
         ("session 1: leak\rsession 1: leak\r", "was on line 1 already"),
         ("nothing of it", "no trials in 1 line of output: expected lines that match"),
-        ("", "no trials in no output"),
+        ("", "no trials, since there was no output"),
     ],
 )
 def test_refused_output(read, output, match) -> None:

@@ -49,15 +49,16 @@ class Arm:
     diffs: Mapping[str, str] = field(default_factory=dict)
     invalid: str | None = None
     killed: str = ""
+    removes: str = ""
 
 
 class Story:
-    """Writes runs into a ledger as the engine does."""
+    """Writes runs into a ledger as the engine does, their ids numbered from `first`."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, first: int = 1) -> None:
         self.recorder = recorder
         self._seconds = itertools.count()
-        self._ids = itertools.count(1)
+        self._ids = itertools.count(first)
 
     def tick(self) -> float:
         """A second later than the last time."""
@@ -186,6 +187,8 @@ class Story:
             self.tick(), self.tick(), "completed",
         )  # fmt: skip
         self.recorder.add_all((boot, cycle, step))
+        if arm.removes:
+            self.recorder.add(records.Removal(boot.id, arm.removes))
         self._edits(run, boot, arm.diffs)
         if arm.counts.total:
             self._observe(cycle, step, arm, conditions)

@@ -41,6 +41,13 @@ def test_each_format_is_written_whole_and_by_the_ending_of_its_file(
         assert file.stat().st_mode & 0o777 == 0o640
         assert sorted(tmp_path.iterdir()) == [file]
         file.unlink()
+    for words, said in (
+        (("x.pdf",), "no format has this ending; use .md, .html, .json, .csv, or say --format"),
+        (("x.html", "--format", "issue"), "its ending says html, and --format issue"),
+    ):
+        refused = rich.run("report", "-o", str(tmp_path / words[0]), *words[1:])
+        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
+    assert not list(tmp_path.iterdir())
     printed = rich.run("report", "--format", "issue").stdout
     assert printed.startswith("### pd-toolcalls: tool-call markup leaks")
 
@@ -77,7 +84,10 @@ def test_only_what_is_chosen_is_told_and_its_costs_sum(rich: Toy) -> None:
     assert fix["costs"]["total"]["restarts"] == 1
     assert fix["summary"]["standings"] == whole["summary"]["standings"]
     assert since["costs"]["total"] == whole["costs"]["total"]
-    assert rich.run("report", "--since", "2099-01-01").stdout.count("None of these.") == 1
+    empty = rich.run("report", "--since", "2099-01-01").stdout
+    assert empty.count("None of these.") == 1
+    assert "No run is within what this report is about" in empty
+    assert "Nothing has been run yet" not in empty
 
 
 def test_the_rows_of_the_spreadsheet_sum_to_the_campaign(rich: Toy) -> None:

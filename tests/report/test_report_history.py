@@ -1,6 +1,7 @@
 """`campaign history`: several campaigns, looked back at, from the outside."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ def past(tmp_path: Path) -> Path:
     with Recorder.open(tmp_path / "rich" / "campaign.db", create=True) as recorder:
         tell(Story(recorder))
     with Recorder.open(tmp_path / "poor" / "campaign.db", create=True) as recorder:
-        story = Story(recorder)
+        story = Story(recorder, first=100)
         story.begin("other")
         story.hypothesis("mtp")
         story.run("baseline", arms=[Arm(Counts(1, 9))])
@@ -71,3 +72,20 @@ def test_a_ledger_that_cannot_be_read_keeps_nobody_from_the_others(past: Path) -
     (past / "empty").mkdir()
     assert history(past / "empty").stderr == "campaign: there is no ledger there\n"
     assert history(past / "nowhere").returncode == 2
+
+
+def test_a_copy_is_counted_once_and_named_and_shared_runs_are_told(past: Path) -> None:
+    whole = history(past).stdout
+    shutil.copytree(past / "rich", past / "away")
+    copied = history(past)
+    assert sorted(copied.stdout.splitlines()) == sorted(whole.splitlines())
+    assert copied.stderr == (
+        f"left out: {past / 'rich' / 'campaign.db'}: all its runs are in"
+        f" {past / 'away' / 'campaign.db'}, too\n"
+    )
+    for name in ("rich", "away"):
+        with Recorder.open(past / name / "campaign.db", create=False) as recorder:
+            Story(recorder, first=200).run(f"more-{name}", arms=[Arm(Counts(1, 9))])
+    apart = history(past, "--json")
+    assert len(json.loads(apart.stdout)["campaigns"]) == 3
+    assert "have 8 runs in common, counted for both" in json.loads(apart.stdout)["twice"][0]

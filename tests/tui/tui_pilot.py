@@ -38,9 +38,11 @@ def text(app: CampaignApp) -> str:
     return "\n".join(lines(app))
 
 
-async def until(pilot: Pilot[int], holds: Callable[[], object]) -> None:
+async def until(
+    pilot: Pilot[int], holds: Callable[[], object], patience_s: float = PATIENCE_S
+) -> None:
     """Waits until `holds()` is true."""
-    deadline = monotonic() + PATIENCE_S
+    deadline = monotonic() + patience_s
     while not holds():
         assert monotonic() < deadline, text_of(pilot)
         await pilot.pause(0.02)
@@ -49,6 +51,15 @@ async def until(pilot: Pilot[int], holds: Callable[[], object]) -> None:
 async def shows(pilot: Pilot[int], *wanted: str) -> None:
     """Waits until all of `wanted` is on the screen."""
     await until(pilot, lambda: all(one in text_of(pilot) for one in wanted))
+
+
+async def settles(pilot: Pilot[int]) -> None:
+    """Waits until nothing on the screen has changed for a second."""
+    seen, since = text_of(pilot), monotonic()
+    while monotonic() < since + 1.0:
+        await pilot.pause(0.1)
+        if text_of(pilot) != seen:
+            seen, since = text_of(pilot), monotonic()
 
 
 def text_of(pilot: Pilot[int]) -> str:

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 
+from campaign.ledger.filtering import NO_HYPOTHESIS, RunFilter
 from campaign.operations import advise as advising
 from campaign.operations import evidence as weighing
 from campaign.operations import hypotheses as operations
@@ -218,6 +219,4 @@ class CampaignScreen(ModeScreen):
 
 def _runs_of(workspace: Workspace, slug: str | None) -> tuple[Listed, ...]:
     """The newest runs of a hypothesis, or of those that speak to none."""
-    if slug is not None:
-        return running.listed(workspace, MOST, hypothesis=slug)
-    return tuple(one for one in running.listed(workspace, MOST) if not one.hypotheses)
+    return running.listed(workspace, MOST, RunFilter(hypothesis=slug or NO_HYPOTHESIS))

@@ -18,7 +18,7 @@ class LogPane(Pane):
         super().__init__("Output", self.log_view, id="log")
         self.outputs: tuple[Output, ...] = ()
         self._chosen: Output | None = None
-        self._batch = ""
+        self._whose = ""
 
     def compose(self) -> ComposeResult:
         yield self.search
@@ -30,9 +30,13 @@ class LogPane(Pane):
 
     def show(self, live: Live) -> None:
         """Shows the outputs of an invocation as it stands now."""
-        if live.run.batch != self._batch:
-            self._batch, self._chosen = live.run.batch, None
-        self.outputs = live.outputs
+        self.show_outputs(live.run.batch, live.outputs)
+
+    def show_outputs(self, whose: str, outputs: tuple[Output, ...]) -> None:
+        """Shows the newest of `outputs`, or the one chosen while those of `whose` were shown."""
+        if whose != self._whose:
+            self._whose, self._chosen = whose, None
+        self.outputs = outputs
         if self._chosen not in self.outputs:
             self._chosen = None
         newest = next((one for one in reversed(self.outputs) if _is_output(one)), None)

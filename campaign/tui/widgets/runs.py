@@ -50,11 +50,11 @@ History, with its steps, changes, proof and outcomes.
 
 def _row(one: Listed) -> Row:
     run = one.run
-    word, tint = _outcome(one)
+    word, tint = outcome(one)
     return Row(
         run.id,
         (
-            Cell(_short(run.id)),
+            Cell(short_id(run.id, _ID)),
             Cell(cut(word, _VERDICT), tint),
             Cell(str(one.counts) if one.counts.n else "-"),
             Cell(rate_short(one.counts) or "-"),
@@ -64,17 +64,16 @@ def _row(one: Listed) -> Row:
     )
 
 
-def _short(run: str) -> str:
-    """An id with its random end, which tells it from others of its playbook."""
-    name = run[:-_SUFFIX]
-    return cut(name, _ID - _SUFFIX) + run[-_SUFFIX:]
+def short_id(run: str, width: int) -> str:
+    """An id in `width` columns with its random end, which tells it from others of its playbook."""
+    return cut(run[:-_SUFFIX], width - _SUFFIX) + run[-_SUFFIX:]
 
 
 def _down(one: Listed) -> str:
     return f"{seconds(one.costs.downtime_s)} down"
 
 
-def _outcome(one: Listed) -> tuple[str, str]:
+def outcome(one: Listed) -> tuple[str, str]:
     """The verdict of a completed run, how it ended otherwise; and its colour."""
     if one.run.state == "dirty":
         return f"{one.run.status}, dirty", "error"

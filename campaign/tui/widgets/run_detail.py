@@ -1,0 +1,235 @@
+"""All of a run: what came of it, what it did, what it changed, and the proof of that."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from campaign.cli.text import count, seconds, shown, spent, when
+from campaign.ledger import records
+from campaign.ledger.query import mapping
+from campaign.operations.runs import Shown
+from campaign.tui.colours import VERDICTS, colour
+from campaign.tui.figures import bar, cut, rate_short, top_of
+from campaign.tui.widgets.pane import Pane
+from campaign.tui.widgets.runs import outcome
+from hypotheses.observation import Counts
+
+MOST_KEYS = 50
+"""As many keys of a comparison are shown; `campaign runs show` has all."""
+
+_BAR, _NAME, _BESIDE, _ENOUGH = 24, 20, 46, 54
+_ADDED, _REMOVED = "success", "error"
+
+
+class RunDetailPane(Pane):
+    """What is known of the run under the cursor; scrolls."""
+
+    HELP = """
+The run under the cursor, whole: its verdict with the reasons, the outcomes of each arm, its steps,
+the changes of files as diffs, each restart cycle in its parts, the proof that the processes ran
+what was meant, and the logs that were compared, with both lines of each key that did not match.
+The command in the frame prints the same.
+"""
+
+    def __init__(self) -> None:
+        self.text = Static("", markup=False)
+        self.scroll = VerticalScroll(self.text, id="detail-scroll")
+        super().__init__("Run", self.scroll, id="detail")
+        self._run: Shown | None = None
+
+    @property
+    def run(self) -> Shown | None:
+        """The run that is shown."""
+        return self._run
+
+    def show(self, run: Shown) -> None:
+        """Shows a run; from its top on where it is another one."""
+        if self._run is None or self._run.listed.run.id != run.listed.run.id:
+            self.scroll.scroll_home(animate=False)
+        self._run = run
+        self.draw()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        """Draws again, as after a change of the theme."""
+        if self._run is not None:
+            run = self._run.listed.run
+            self.entitle(f"Run: {run.id}")
+            self.border_subtitle = Text(shown(f"campaign runs show {run.id}"))
+            self.text.update(Group(*self._parts(self._run)))
+
+    def _parts(self, one: Shown) -> Iterator[RenderableType]:
+        parts = (
+            ("", self._head(one)),
+            ("verdict", self._verdicts(one)),
+            ("outcomes", self._outcomes(one)),
+            ("compared logs", self._comparisons(one)),
+            ("steps", self._steps(one)),
+            ("changes", self._changes(one)),
+            ("restart cycles", self._cycles(one)),
+            ("proof", self._proof(one)),
+            ("kept", self._kept(one)),
+        )
+        for name, lines in parts:
+            found = list(lines)
+            if found and name:
+                yield Text("")
+                yield Text(name, f"bold {colour(self.app, 'primary')}".strip())
+            yield from found
+
+    def _head(self, one: Shown) -> Iterator[RenderableType]:
+        run = one.listed.run
+        word, tint = outcome(one.listed)
+        yield Text.assemble((word, self._tint(tint)), f"  {run.status}, {run.state}  ({run.kind})")
+        yield Text(shown(run.question))
+        took = "" if run.ended_at is None else f", took {seconds(run.ended_at - run.started_at)}"
+        yield self._quiet(f"{when(run.started_at)}{took}")
+        yield self._quiet(run.command)
+        for name, text in (("error", run.error), ("retracted", run.retracted)):
+            if text:
+                yield Text.assemble((f"{name}: ", self._tint("error")), shown(text))
+        named = ", ".join(one.listed.hypotheses)
+        if named:
+            yield self._quiet(f"speaks to {named}")
+
+    def _verdicts(self, one: Shown) -> Iterator[RenderableType]:
+        for verdict in one.listed.verdicts:
+            about = f"{verdict.hypothesis}: " if verdict.hypothesis else ""
+            word = f"{verdict.word}, {verdict.qualifier}" if verdict.qualifier else verdict.word
+            yield Text.assemble(shown(about), (word, self._tint(VERDICTS.get(verdict.word, ""))))
+            yield from (_item(shown(reason)) for reason in verdict.reasons.splitlines())
+            if verdict.still_needed:
+                yield _item(f"still needed: {shown(verdict.still_needed)}")
+
+    def _outcomes(self, one: Shown) -> Iterator[RenderableType]:
+        rows = [(seen, one.counts.get(seen.id, Counts())) for seen in one.observations]
+        top = top_of([counts for _, counts in rows])
+        if rows:
+            grid = _grid("lrrl")
+            width = self.scroll.scrollable_content_region.width
+            for seen, counts in rows:
+                name = cut(shown(seen.arm or seen.reproducer), _NAME)
+                line = bar(counts, min(_BAR, width - _BESIDE), top) if width > _ENOUGH else ""
+                grid.add_row(name, str(counts), rate_short(counts), line)
+            yield grid
+        for seen, counts in rows:
+            if counts.censored:
+                yield _item(f"{shown(seen.arm)}: {count(counts.censored, 'trial')} cut short")
+            if seen.invalid:
+                yield _item(f"{shown(seen.arm)} does not count: {shown(seen.invalid)}")
+            if seen.stop_reason:
+                yield _item(f"{shown(seen.arm)}: {shown(seen.stop_reason)}".lstrip(": "))
+
+    def _comparisons(self, one: Shown) -> Iterator[RenderableType]:
+        for found in one.comparisons:
+            yield Text(
+                f"{found.matched} match, {found.mismatched} mismatch, {found.left_only} left only,"
+                f" {found.right_only} right only, {found.duplicate} duplicate, {found.lost} lost;"
+                f" {found.coverage:.1%} covered"
+            )
+            yield _item(
+                f"mismatch in {found.fail_mismatch} of {found.fail_mismatch + found.fail_match}"
+                f" failing and {found.pass_mismatch} of {found.pass_mismatch + found.pass_match}"
+                " passing trials"
+            )
+            yield from self._keys(one.keys[found.id])
+
+    def _keys(self, keys: Sequence[records.ComparisonKey]) -> Iterator[RenderableType]:
+        for key in keys[:MOST_KEYS]:
+            yield Text.assemble((f"{key.state} ", self._tint("warning")), shown(key.key))
+            for side, line in (("<", key.left_line), (">", key.right_line)):
+                if line:
+                    yield Text.assemble((f"  {side} ", self._tint("quiet")), shown(line))
+        if len(keys) > MOST_KEYS:
+            yield self._quiet(f"and {len(keys) - MOST_KEYS} more: campaign runs show prints all")
+
+    def _steps(self, one: Shown) -> Iterator[RenderableType]:
+        for step in one.steps:
+            took = "-" if step.ended_at is None else seconds(step.ended_at - step.started_at)
+            place = (f"{step.position:>2} ", self._tint("quiet"))
+            yield Text.assemble(place, shown(f"{step.name}  {step.status}, {took}"))
+            about = "; ".join(text for text in (step.detail, step.undo) if text)
+            if about:
+                yield Padding(self._quiet(about), (0, 0, 0, 3))
+
+    def _changes(self, one: Shown) -> Iterator[RenderableType]:
+        def change(edit: records.Edit) -> tuple[str, str, str]:
+            return edit.host, edit.path, edit.diff
+
+        for (host, path, diff), same in groupby(sorted(one.edits, key=change), change):
+            edits = list(same)
+            back = all(edit.put_back_at is not None for edit in edits)
+            state = ("put back", "quiet") if back else ("NOT put back", "error")
+            yield Text.assemble(f"{shown(host)}:{shown(path)}  ", (state[0], self._tint(state[1])))
+            yield from (self._diff_line(line) for line in diff.splitlines())
+
+    def _diff_line(self, line: str) -> Text:
+        tint = {"+": _ADDED, "-": _REMOVED, "@": "primary"}.get(line[:1], "")
+        return Text(f"  {shown(line)}", self._tint(tint))
+
+    def _cycles(self, one: Shown) -> Iterator[RenderableType]:
+        for cycle in one.cycles:
+            yield Text(
+                f"{shown(cycle.services)}: {seconds(cycle.downtime_s)} down, {cycle.outcome}"
+            )
+            killed = f"; killed {cycle.killed}" if cycle.killed else ""
+            parts = (
+                f"drain {seconds(cycle.drain_s)}, down {seconds(cycle.down_s)},"
+                f" warm-up {seconds(cycle.warmup_s)}{killed}"
+            )
+            yield Padding(self._quiet(parts), (0, 0, 0, 3))
+        if one.cycles:
+            costs, currency = one.listed.costs, one.listed.currency
+            yield self._quiet(f"in all {spent(costs, currency)}")
+
+    def _proof(self, one: Shown) -> Iterator[RenderableType]:
+        for boot in one.boots:
+            if boot.effect:
+                yield Text(shown(f"{boot.arm or 'boot'}: {boot.effect}"))
+                yield from (_item(shown(reason)) for reason in boot.effect_reasons.splitlines())
+        for state in one.states:
+            yield Text(shown(f"{state.service} at the {state.moment}: pid {state.pid},"
+                             f" {state.effect}"))  # fmt: skip
+            yield from (_item(shown(line)) for line in _hashes(state.proof))
+
+    def _kept(self, one: Shown) -> Iterator[RenderableType]:
+        for kept in one.artifacts:
+            yield Text(shown(f"{kept.name}  {count(kept.bytes, 'byte')}  {kept.path}"))
+
+    def _tint(self, meaning: str) -> str:
+        return colour(self.app, meaning)
+
+    def _quiet(self, text: str) -> Text:
+        return Text(shown(text), self._tint("quiet"))
+
+
+def _hashes(proof: str) -> Iterator[str]:
+    """The files that a service had, with the start of their hashes."""
+    files = mapping(proof).get("files", {})
+    if isinstance(files, dict):
+        yield from (f"{path} {str(digest)[:12]}" for path, digest in files.items())
+
+
+def _item(text: str) -> RenderableType:
+    grid = Grid.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=1)
+    grid.add_column()
+    grid.add_row("-", Text(text))
+    return grid
+
+
+def _grid(sides: str) -> Grid:
+    """A table of columns that stand to the left (l) or to the right (r); the last one wraps."""
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for place, side in enumerate(sides):
+        last = place == len(sides) - 1
+        grid.add_column(justify="right" if side == "r" else "left", no_wrap=not last)
+    return grid

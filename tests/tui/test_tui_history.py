@@ -1,0 +1,131 @@
+"""History: every run found, looked into, compared, plotted and retracted."""
+
+from pathlib import Path
+
+import pytest
+from report_builders import Story
+from textual.pilot import Pilot
+from toy import Toy
+from tui_picture import matches
+from tui_pilot import drive, lines, shows, text, until
+
+from campaign.tui.app import CampaignApp
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 35), (200, 50)], ids=["80", "120", "200"])
+def test_the_history_screen(folder: Path, size: tuple[int, int]) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "here: idle")
+        await pilot.press("3")
+        await shows(pilot, "Runs (8)", "supported", "retracted", "baseline-000001")
+        await pilot.press("down", "down", "down")
+        if size[0] >= 100:
+            await shows(pilot, "Run: sentinel-after-transfer", "transfer.wait_landed()")
+        await matches(pilot, app, f"history-{size[0]}-dark")
+
+    drive(folder, script, size=size)
+
+
+def test_runs_are_found_by_words_and_by_text_and_the_command_is_shown(folder: Path) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await pilot.press("3")
+        await shows(pilot, "Runs (8)")
+        await pilot.press("slash", *"verdict:supported")
+        await shows(pilot, "Runs (2 found)", "idxk-known-bad", "campaign runs list --verdict")
+        await pilot.press(*" status:never")
+        await shows(pilot, "status: is one of running, completed")
+        await pilot.press("ctrl+u", *"ANOTHER day")
+        await shows(pilot, "Runs (1 found)", "detok-log-0")
+        await pilot.press("ctrl+u", *"100%")
+        await shows(pilot, "Nothing fits the filter")
+        await pilot.press("escape")
+        await shows(pilot, "Runs (8)")
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "run-list")
+
+    drive(folder, script)
+
+
+def test_a_run_of_another_screen_opens_and_enter_shows_it_where_there_is_little_room(
+    folder: Path,
+) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Runs: topk-v2 (1)")
+        await pilot.press("tab", "enter")
+        await shows(pilot, "Runs (8)", "topk-v2-off-0", "Open")
+        assert "Run: topk" not in text(app)
+        await pilot.press("enter")
+        await shows(pilot, "Run: topk-v2-off-0", "still needed")
+        await pilot.press("escape")
+        await shows(pilot, "Runs (8)")
+
+    drive(folder, script, size=(80, 24))
+
+
+def test_two_runs_side_by_side_and_the_plots(folder: Path) -> None:
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await pilot.press("3")
+        await shows(pilot, "Runs (8)", "Run: detok-log")
+        await pilot.press("down", "down")
+        await shows(pilot, "Run: sentinel-back")
+        await pilot.press("m", "down")
+        await shows(pilot, "◆", "Run: sentinel-after", "Compare")
+        await pilot.press("c")
+        await shows(pilot, "campaign runs compare sentinel-back", "24/60", "Fisher p < .0001")
+        await pilot.press("escape", "p")
+        await shows(pilot, "sentinel-after-transfer: rate and spending", "money spent", "┤")
+
+    drive(folder, script)
+
+
+def test_a_retraction_needs_a_reason_and_shows_its_command(told: Story) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await pilot.press("3")
+        await shows(pilot, "Runs (8)", "Run: detok-log")
+        await pilot.press("x", "end")
+        await shows(pilot, "Run: baseline-000001")
+        await pilot.press("x", "enter")
+        await shows(pilot, "a retraction needs a reason")
+        await pilot.press(*"wrong load", "enter")
+        await until(
+            pilot,
+            lambda: app.command == "campaign runs retract baseline-000001 --reason 'wrong load'",
+        )
+        await shows(pilot, "retracted: wrong load")
+
+    drive(told.recorder.path.parent, script)
+
+
+def test_the_raw_output_is_read_from_the_file_and_searched(toy: Toy) -> None:
+    toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
+    assert toy.run("run", "baseline", "-y").returncode == 0
+
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await pilot.press("3")
+        await shows(pilot, "Runs (1)", "baseline-", "Run: baseline-", "proof", "pid")
+        await pilot.press("o")
+        await shows(pilot, "campaign runs log baseline-", "output.log")
+        await pilot.press("slash", *"nowhere", "enter")
+        await shows(pilot, "no earlier 'nowhere'")
+
+    drive(toy.root, script)
+
+
+def test_of_a_long_list_only_what_is_seen_is_read(told: Story) -> None:
+    for _ in range(300):
+        told.run("[b]many[/b]")
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await pilot.press("3")
+        await shows(pilot, "Runs (308)", "[b]many[/b]")
+        await pilot.press("end")
+        await shows(pilot, "baseline-000001", "Run: baseline-000001")
+        assert "  …" not in text(app)
+        told.run("newest")
+        await shows(pilot, "Runs (309)")
+        assert any("baseline-000001" in line for line in lines(app))
+        await pilot.press("home")
+        await shows(pilot, "newest-")
+        screen = app.screen_stack[0]
+        assert len(screen.query_one("RunList")._known) < 200  # type: ignore[attr-defined]
+
+    drive(told.recorder.path.parent, script)
