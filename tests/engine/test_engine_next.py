@@ -87,10 +87,14 @@ def test_a_baseline_of_something_else_takes_nothing_over(stage: Stage) -> None:
     status = stage.run("status").out
     assert "baseline: 8/40, 20.0% (10.5-34.8%); 2 trials under other conditions left out" in status
     assert advice(stage)["restarts"] == 2
+
+
+def test_autopilot_says_why_no_playbook_is_left(stage: Stage) -> None:
+    stage.run("run", "baseline", "-y")
     for name in ("fix", "safe-mode"):
         stage.edit(f"playbooks/{name}.yaml", USE, SHORT)
     flown = stage.run("autopilot", "--budget", "10m", "--yes")
-    assert "fix: timeout 60 s against 120 s of the baseline" in flown.err
+    assert "no playbook is left that could teach anything: fix: timeout 60 s against" in flown.err
 
 
 def test_arms_looks_and_detectors_are_weighed_too(stage: Stage) -> None:
