@@ -48,8 +48,15 @@ class Record:
         The posterior takes the baseline for settled; where it faded by itself in between, only
         the controls beside the removals can tell.
         """
-        off, on = _pooled(self.clean), _pooled(self.returned)
-        return separated(off.fail, off.n, on.fail, on.n)
+        return _apart(self.clean, self.returned)
+
+    @property
+    def shows_again(self) -> bool:
+        """Whether it was gone once more, by counts that are apart from those of its return.
+
+        A few clean trials may each speak for it, and all of them still be luck.
+        """
+        return _apart(self.again, self.returned)
 
 
 @dataclass(frozen=True)
@@ -185,6 +192,11 @@ def _ratio(alone: Sequence[Restart], controls: Sequence[Restart], grid: Grid) ->
         [one for one in controls if one.epoch in epochs],
         grid,
     )
+
+
+def _apart(off: Iterable[Restart], on: Iterable[Restart]) -> bool:
+    gone, there = _pooled(off), _pooled(on)
+    return separated(gone.fail, gone.n, there.fail, there.n)
 
 
 def _pooled(restarts: Iterable[Restart]) -> Counts:

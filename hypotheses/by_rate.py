@@ -203,7 +203,7 @@ def direction(dropped: bool, expect: Expect) -> str:
     return Qualifier.LOWER if dropped else Qualifier.WORSE
 
 
-def shared_luck(restarts: int, control_restarts: int) -> str:
+def shared_luck(restarts: int | float | str, control_restarts: int | float | str) -> str:
     """Why so many restarts a side are at most leading by their counts."""
     if restarts == control_restarts == 1:
         return "one restart a side: restarts share their luck, so this is at most leading"

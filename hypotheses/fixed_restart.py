@@ -27,8 +27,9 @@ def rank_fixed(
 ) -> tuple[Choice, ...]:
     """The candidates with `trials` each as choices, the most worth a second first.
 
-    Their `seconds_per_restart` are those of the whole restart, its trials included. Raises
-    ValueError for a candidate without such seconds, and for fewer than 1 trial.
+    Their `seconds_per_restart` are those of the whole restart, its trials included. `if_gone` is
+    what is believed once all trials passed, and `if_there` once as many failed as the baseline's
+    rate brings. Raises ValueError for a candidate without such seconds, and for fewer than 1 trial.
     """
     if not candidates:
         return ()
@@ -84,8 +85,8 @@ def _choice(
         decides=float(total[enough].sum()),
         worth=0.0,
         removes=removes,
-        if_gone=_mean(posterior > removes, total, posterior, removes),
-        if_there=_mean(posterior < removes, total, posterior, removes),
+        if_gone=float(posterior[0]),
+        if_there=float(posterior[round(belief.rate * rule.at_most)]),
     )
 
 
@@ -96,8 +97,3 @@ def _entropy(chance: Floats) -> Floats:
 
     bits: Floats = (entr(chance) + entr(np.maximum(0.0, 1.0 - chance))) / np.log(2)
     return bits
-
-
-def _mean(chosen: Bools, weights: Floats, values: Floats, otherwise: float) -> float:
-    total = float(weights[chosen].sum())
-    return float(weights[chosen] @ values[chosen]) / total if total > 0 else otherwise

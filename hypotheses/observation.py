@@ -64,8 +64,8 @@ def count(trials: Iterable[Trial]) -> Counts:
 
 def like_the_newest(observations: Sequence["Observation"]) -> tuple["Observation", ...]:
     """Those under the conditions of the last one; an imported one only where there is no other."""
-    own = [one for one in observations if not one.imported] or observations
-    return tuple(one for one in observations if one.conditions == own[-1].conditions)
+    newest = ([one for one in observations if not one.imported] or observations)[-1:]
+    return tuple(one for one in observations if any(one.conditions == n.conditions for n in newest))
 
 
 def early_stops(observations: Iterable["Observation"]) -> tuple[str, ...]:

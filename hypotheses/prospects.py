@@ -39,18 +39,34 @@ def needed(trials: int, control: Counts, expect: Expect) -> str | None:
 
 
 def prospects(
-    trials: int, control: Counts, expect: Expect, rates: Iterable[tuple[str, float]]
+    trials: int,
+    control: Counts,
+    expect: Expect,
+    rates: Iterable[tuple[str, float]],
+    restarts: int = 1,
 ) -> tuple[Prospect, ...]:
-    """For each case and its true rate, the chance to be separated the way that is expected."""
+    """For each case and its true rate, the chance to be separated the way that is expected.
+
+    The trials are spread evenly over the `restarts`.
+    """
+    rho = spread_rho(trials, restarts)
     return tuple(
         Prospect(
             case,
             rate,
             _chance(trials, control, expect, rate, 0.0),
-            _chance(trials, control, expect, rate, RHO),
+            _chance(trials, control, expect, rate, rho),
         )
         for case, rate in rates
     )
+
+
+def spread_rho(trials: int, restarts: int) -> float:
+    """How far trials over several restarts are alike, as one number with their design effect.
+
+    1 + (n / m - 1) RHO of m restarts is that of one with (n / m - 1) RHO / (n - 1).
+    """
+    return RHO if restarts == 1 else (trials / restarts - 1) * RHO / (trials - 1)
 
 
 def weight(trials: int) -> float:

@@ -2,7 +2,8 @@
 
 The posterior's verdict (`by_model`) takes the place of rates; what was seen of the mechanism
 (`by_mismatch`) stays beside it. `confirmed` needs removal and return, and besides either the
-mechanism seen, or the failure gone once more after it had returned: off, on, off.
+mechanism seen, or the failure gone once more after it had returned, by counts that are apart: off,
+on, off.
 """
 
 from collections.abc import Iterable, Sequence
@@ -86,7 +87,7 @@ def _disagreement(sides: _Sides) -> Proposal | None:
 
 def _for_it(sides: _Sides) -> Proposal | None:
     runs = _unique((*sides.seen, *sides.restarts))
-    if sides.shown and (sides.seen or sides.record.again):
+    if sides.shown and (sides.seen or sides.record.shows_again):
         return Proposal(Standing.CONFIRMED, f"{sides.why}; {_shown(sides)}", runs)
     if sides.shown:
         needed = "to confirm, see its mechanism or remove it once more"
@@ -97,15 +98,14 @@ def _for_it(sides: _Sides) -> Proposal | None:
     if sides.partial:
         return Proposal(Standing.SUPPORTED, f"partial: {sides.why}", runs)
     if sides.verdict.qualifier == Qualifier.LEADING:
-        needed = f"; still needed: {sides.verdict.still_needed}"
-        return Proposal(Standing.LEADING, f"{sides.why}{needed}", runs)
+        return Proposal(Standing.LEADING, sides.why, runs)
     return None
 
 
 def _shown(sides: _Sides) -> str:
     mechanism = ["its mechanism was seen"] if sides.seen else []
     steps = [*mechanism, "removed, the failure was gone", "put back, it returned"]
-    if sides.record.again:
+    if sides.record.shows_again:
         steps.append("removed again, it was gone again")
     return ", ".join(steps)
 

@@ -76,6 +76,11 @@ class Boot:
         return f"{self.playbook.name}{arm}{f' block {self.block}' if blocks > 1 else ''}"
 
     @property
+    def drives(self) -> bool:
+        """Whether trials are driven in it."""
+        return any(isinstance(step.action, Reproduce) for step in self.measures)
+
+    @property
     def changed(self) -> bool:
         """Whether it leaves anything to put back."""
         return bool(self.edits) or any(
@@ -84,12 +89,19 @@ class Boot:
         )
 
 
+@dataclass(frozen=True)
+class Took:
+    """Seconds that boots like one took: down, and besides that."""
+
+    down_s: float
+    besides_s: float
+
+
 class History(Protocol):
-    """What past cycles took, in seconds; None where there were none."""
+    """What past boots took."""
 
-    def mean_downtime(self, services: Sequence[str]) -> float | None: ...
-
-    def mean_seconds(self, playbook: str) -> float | None: ...
+    def took(self, boot: Boot) -> Took | None:
+        """What such a boot takes by the past ones; None where there were none."""
 
 
 @dataclass(frozen=True)
@@ -349,10 +361,15 @@ def _made(edit: FileEdit) -> tuple[str, str, str | None, int]:
 
 
 def _forecast(system: System, boot: Boot, history: History) -> BootForecast:
-    down = history.mean_downtime(boot.services) if boot.services else 0.0
-    measured = history.mean_seconds(boot.playbook.name) if boot.playbook else 0.0
-    guessed = down is None or measured is None
-    downtime = GUESSED_DOWNTIME_S if down is None else down
-    seconds = GUESSED_MEASURE_S if measured is None else measured
-    money = system.cost.money(downtime, downtime + seconds)
-    return BootForecast(downtime, seconds, money, guessed)
+    took = history.took(boot)
+    known = took or _guess(boot)
+    seconds = known.down_s + known.besides_s
+    money = system.cost.money(known.down_s, seconds)
+    return BootForecast(known.down_s, known.besides_s, money, took is None)
+
+
+def _guess(boot: Boot) -> Took:
+    return Took(
+        GUESSED_DOWNTIME_S if boot.services else 0.0,
+        GUESSED_MEASURE_S if boot.drives else 0.0,
+    )

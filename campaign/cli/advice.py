@@ -1,6 +1,6 @@
 """What could be run next, as text: for `next` and for `autopilot`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.cli.text import columns, count, money, seconds
 from campaign.operations.advise import Advice
@@ -8,9 +8,11 @@ from campaign.operations.options import Option, listed
 from hypotheses.planner import Purpose
 
 _HEADER = (
-    "run", "removes", "trials", "takes", "down", "cost", "bits", "a minute", "if yes", "if no",
+    "run", "removes", "trials", "takes", "down", "cost", "bits", "a minute", "if clean", "if not",
 )  # fmt: skip
 _RIGHT = range(2, 10)
+TOLD = 0.001
+"""A smaller chance to decide the search is not worth a word."""
 
 
 def lines(found: Advice) -> Iterator[str]:
@@ -20,11 +22,12 @@ def lines(found: Advice) -> Iterator[str]:
     if found.left:
         yield f"left of the budget: {left_text(found.left, found.currency)}"
     yield from found.notes
+    yield from found.unlike
     if found.options:
         yield ""
         yield columns([_HEADER, *(_row(one, found.currency) for one in found.options)], _RIGHT)
         yield ""
-        yield from _best(found.options[0])
+        yield from _best(found.options)
     if found.beyond:
         yield f"more than is left: {'; '.join(found.beyond)}"
     if found.left_out:
@@ -88,8 +91,26 @@ def prospect(option: Option) -> str | None:
         return None
     return (
         f"Removing {listed(option.toggles)} ends the failure with a probability of"
-        f" {chance_text(option.chance)}; clean trials would make that"
-        f" {chance_text(option.if_yes)}, failures {chance_text(option.if_no)}."
+        f" {chance_text(option.chance)}; {count(option.trials, 'trial')} without a failure would"
+        f" make that {chance_text(option.if_yes)}, failures at the baseline's rate"
+        f" {chance_text(option.if_no)}."
+    )
+
+
+def preferred(options: Sequence[Option]) -> str:
+    """Why the first of them comes before the rest, in bits and the chance to decide."""
+    from hypotheses.by_model import chance_text
+
+    best = options[0]
+    fastest = max(options, key=lambda one: one.bits / one.price.seconds)
+    why = f"of all it teaches most a second, {best.bits:.2f} bits"
+    if best.decides >= TOLD:
+        why += f", with its chance of {chance_text(best.decides)} to decide the search counted in"
+    if fastest.bits / fastest.price.seconds <= best.bits / best.price.seconds:
+        return why
+    return (
+        f"{why}; {fastest.name} brings {fastest.bits:.2f} bits, but decides with"
+        f" {chance_text(fastest.decides)} only"
     )
 
 
@@ -119,8 +140,11 @@ def _moves(option: Option) -> tuple[str, str]:
     return f"-> {chance_text(option.if_yes)}", f"-> {chance_text(option.if_no)}"
 
 
-def _best(option: Option) -> Iterator[str]:
+def _best(options: Sequence[Option]) -> Iterator[str]:
+    option = options[0]
     yield f"{option.name} would teach {option.teaches}."
+    if option.purpose in (Purpose.SEARCH, Purpose.PROBE):
+        yield f"It comes first: {preferred(options)}."
     if told := prospect(option):
         yield told
     yield f"run it: campaign next --run, or: campaign run {option.name}"

@@ -9,7 +9,7 @@ from campaign.cli.run import run
 from campaign.cli.text import columns, count, seconds, shown, tell
 from campaign.errors import CampaignError, Exit
 from campaign.operations.advise import Advice, advise
-from campaign.operations.power import ByMismatch, ByRate, ByTime, Power, Settling
+from campaign.operations.power import ByMismatch, ByRate, ByTime, Power, Settling, Side
 from campaign.operations.power import power as reckon
 
 
@@ -62,7 +62,7 @@ def power(context: click.Context, playbook: str, variables: tuple[str, ...], as_
 def _powers(found: Power) -> Iterator[str]:
     yield f"{found.playbook}: {_against(found)}"
     if found.seconds is not None:
-        yield f"takes about {seconds(found.seconds)} with its restart and the way back"
+        yield f"takes about {seconds(found.seconds)} with its restarts and the way back"
     if found.unlike:
         yield f"{found.against} was seen under other conditions: {found.unlike}; {found.remedy}"
     if found.reproduce is not None:
@@ -79,7 +79,8 @@ def _powers(found: Power) -> Iterator[str]:
     if not found.trials:
         return
     yield (
-        f"where restarts differ, {count(found.trials, 'trial')} after one restart weigh as"
+        f"where restarts differ, {count(found.trials, 'trial')} after"
+        f" {'one restart' if found.restarts == 1 else count(found.restarts, 'restart')} weigh as"
         f" {found.weight:.0f}: more restarts beat more trials"
     )
     if found.settling is not None:
@@ -91,10 +92,24 @@ def _against(found: Power) -> str:
     from hypotheses.rates import rate_text
 
     trials = f"{count(found.trials, 'trial')} " if found.trials else ""
+    if found.own is not None:
+        return _between_arms(found, found.own)
     control = rate_text(found.control) if found.control.total else "not measured yet"
     if found.by_time is not None:
         control = exposure_text(found.by_time.control, found.by_time.unit)
     return f"{trials}against {found.against} ({control})"
+
+
+def _between_arms(found: Power, own: Side) -> str:
+    from hypotheses.rates import share_text
+
+    rate = found.control.fail / found.control.n if found.control.n else None
+    often = "" if rate is None else f", {share_text(rate)}"
+    return (
+        f"{count(found.trials, 'trial')} in {count(found.restarts, 'restart')} against"
+        f" {count(own.trials, 'trial')} of {found.against} in {count(own.restarts, 'restart')},"
+        f" taken to fail as the baseline does{often}"
+    )
 
 
 def _by_time(found: ByTime, against: str) -> Iterator[str]:
@@ -122,7 +137,7 @@ def _by_rate(found: ByRate, against: str) -> Iterator[str]:
             (one.case, chance_text(one.chance), chance_text(one.alike)) for one in found.prospects
         ]
         yield columns(rows, right=(1, 2), indent="  ")
-    yield "one restart is at most leading, whatever it shows"
+    yield "counts alone are at most leading, whatever they show"
     if found.trials_to_halve is not None:
         yield (
             f"a rate that is only halved takes about {found.trials_to_halve} trials an arm"

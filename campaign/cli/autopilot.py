@@ -138,7 +138,7 @@ def _chosen(event: Chosen) -> Iterator[str]:
     yield ""
     yield f"== {event.number}: {option.name}, to learn {option.teaches}"
     if option.purpose in (Purpose.SEARCH, Purpose.PROBE):
-        yield f"   why: of all it teaches most a second, {option.bits:.2f} bits"
+        yield f"   why: {advice.preferred(found.options)}"
     else:
         yield f"   why: {'; '.join(found.notes) or option.purpose}"
     if told := advice.prospect(option):

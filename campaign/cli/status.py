@@ -30,7 +30,9 @@ def _lines(found: Status) -> Iterator[str]:
     if found.campaign and found.campaign.symptom:
         yield shown(f"symptom: {found.campaign.symptom}")
     empty = "not measured yet; a playbook of kind baseline does it"
-    yield f"baseline: {found.tally if found.baseline.total else empty}"
+    others = f"; {count(found.unlike, 'trial')} under other conditions left out"
+    told = f"{found.tally}{others if found.unlike else ''}"
+    yield f"baseline: {told if found.baseline.total else empty}"
     for run in found.running:
         yield shown(f"running: {run.id} since {when(run.started_at)} (pid {run.owner_pid})")
     for run in found.left:

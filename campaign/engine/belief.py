@@ -7,6 +7,7 @@ from types import MappingProxyType
 from campaign.ledger.reads import Ledger
 from hypotheses.assumptions import Settings
 from hypotheses.by_model import chance_text, judge
+from hypotheses.by_rate import shared_luck
 from hypotheses.drift import with_epochs
 from hypotheses.hypothesis import Standing
 from hypotheses.model import Posterior, posterior
@@ -91,15 +92,19 @@ def _together(
 ) -> Verdict:
     """The model's word; where it is open, what the run's counts say by themselves.
 
-    Of suspects that counts alone would call leading only the likeliest leads, and only where it
+    Where the model says more, that counts alone are at most leading is left out. Of suspects that
+    counts alone would call leading only the likeliest leads, and only where it
     was removed `alone`.
     """
-    said = by_model.reasons
+    said, counted = by_model.reasons, by_rate.reasons
     if not by_model.qualifier and by_model.word is Word.INCONCLUSIVE:
         said = (f"{chance_text(belief.part(slug))} that {slug} is part of the cause", *said)
+    if by_model.word is not Word.INCONCLUSIVE:
+        luck = shared_luck(by_rate.numbers["restarts"], by_rate.numbers["control_restarts"])
+        counted = tuple(one for one in counted if one != luck)
     together = replace(
         by_model,
-        reasons=(*by_rate.reasons, *said),
+        reasons=(*counted, *said),
         numbers={**by_model.numbers, **by_rate.numbers},
     )
     if by_model.word is not Word.INCONCLUSIVE:

@@ -70,6 +70,11 @@ def own_conditions(playbook: Playbook, arm: str | None = None) -> frozenset[str]
     )
 
 
+def but_for_env(conditions: Mapping[str, str]) -> dict[str, str]:
+    """Without the services' environment, which a playbook may change."""
+    return {name: value for name, value in conditions.items() if not name.startswith("env.")}
+
+
 def accepts(patterns: Iterable[str], name: str) -> bool:
     """Whether an operator's patterns say that this condition may differ."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)

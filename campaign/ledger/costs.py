@@ -1,7 +1,7 @@
 """What the campaign, its hypotheses and its runs cost, and what the next boots may cost."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.ledger.query import Reader
@@ -166,41 +166,11 @@ class CostReads(Reader):
             for row in rows
         )
 
-    def mean_downtime(self, services: Iterable[str]) -> float | None:
-        """Mean seconds down of the healthy cycles so far that restarted exactly `services`."""
-        wanted = set(services)
-        past = [
-            row["downtime_s"]
-            for row in self._rows(
-                "SELECT services, downtime_s FROM cycle WHERE outcome = 'healthy'"
-            )
-            if set(row["services"].split()) == wanted
-        ]
-        return sum(past) / len(past) if past else None
-
-    def mean_seconds(self, playbook: str | None, reproducer: str) -> float | None:
-        """Mean seconds of a reproducer's valid executions in completed runs of `playbook`.
-
-        `playbook` None: of any playbook. None when there was no such execution.
-        """
-        (row,) = self._rows(
-            """
-            SELECT avg(observation.ended_at - observation.started_at) AS mean
-            FROM observation JOIN run ON run.id = observation.run
-            WHERE reproducer = ?1 AND (?2 IS NULL OR playbook = ?2)
-              AND invalid IS NULL AND run.status = 'completed'
-              AND run.id NOT IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL)
-            """,
-            reproducer,
-            playbook,
-        )
-        mean: float | None = row["mean"]
-        return mean
-
-    def pace(self, playbook: str | None = None) -> Pace | None:
+    def pace(self, playbook: str | None = None, command: str = "") -> Pace | None:
         """What restarts and trials took in completed runs of `playbook`, or of all playbooks.
 
-        None where no such run has restarted something and had trials.
+        Where `command` is given, only of the boots that drove nothing else. Retracted runs are
+        left out. None where no such run has restarted something and had trials.
         """
         (row,) = self._rows(
             """
@@ -221,7 +191,10 @@ class CostReads(Reader):
                             SELECT id FROM observation WHERE observation.boot = boot.id)) AS trials
                 FROM boot JOIN run ON run.id = boot.run JOIN lived ON lived.boot = boot.id
                 WHERE run.status = 'completed' AND boot.occupied_s IS NOT NULL
-                  AND (?1 IS NULL OR run.playbook = ?1)
+                  AND run.retracted IS NULL AND (?1 IS NULL OR run.playbook = ?1)
+                  AND NOT EXISTS (
+                      SELECT 1 FROM observation WHERE observation.boot = boot.id AND ?2 <> ''
+                      AND json_extract(conditions, '$.command') IS NOT ?2)
             )
             SELECT avg(occupied_s - driven_s) AS restart_s,
                    sum(driven_s) / sum(trials) AS trial_s,
@@ -231,6 +204,7 @@ class CostReads(Reader):
             FROM measured WHERE trials > 0
             """,
             playbook,
+            command,
         )
         if not row["restart_s"] or not row["trial_s"]:
             return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlite3 import Row
 
 from campaign.ledger.query import Reader, mapping
-from hypotheses.observation import Counts, Observation, Stopping
+from hypotheses.observation import Counts, Observation, Stopping, like_the_newest
 from hypotheses.verdict import Verdict, Word
 
 
@@ -90,6 +90,26 @@ class EvidenceReads(Reader):
             )
             for row in rows
         )
+
+    def baselines(self) -> tuple[Observation, ...]:
+        """The baselines that the suspects are held against, oldest first: all alike.
+
+        Of the reproducers with which suspects were removed, where any were: a baseline of another
+        one is there for something else.
+        """
+        rows = self._rows(
+            """
+            SELECT DISTINCT observation.reproducer FROM observation
+            JOIN run ON run.id = observation.run
+            JOIN removal ON removal.boot = observation.boot
+            WHERE observation.invalid IS NULL AND run.retracted IS NULL
+              AND run.status = 'completed'
+            """
+        )
+        suspects = {row["reproducer"] for row in rows}
+        found = self.observations_of(kind="baseline")
+        fit = [one for one in found if one.conditions.get("reproducer") in suspects]
+        return like_the_newest(fit or found)
 
     def outcomes_of(self, against: str, alike: Mapping[str, str]) -> tuple[bool, ...]:
         """Whether each trial of `against` failed, in order, where the conditions are `alike`.

@@ -60,7 +60,8 @@ class RestartReads(Reader):
         """Every restart with trials once, oldest first, under the newest baseline's conditions.
 
         That is the newest one whose conditions hold what is in `alike` and, where `run` is given,
-        with which that run compares; a restart under others counts where its operator accepted
+        with which that run compares; and of a reproducer with which suspects were removed, where
+        any were. A restart under others counts where its operator accepted
         what differs. What began after `until` is left out. Imported baselines never set the
         conditions; of other imported results nothing proves what was removed. Of completed runs,
         and of `run` while it still runs. A boot that removes nothing is a control only where it
@@ -76,7 +77,10 @@ class RestartReads(Reader):
             if alike.items() <= one.conditions.items() and all(mine.comparable(one) for mine in own)
         ]
         here = [one for one in fit if not one.imported]
-        newest = ([one for one in here if one.control] or here or fit)[-1:]
+        controls = [one for one in here if one.control]
+        used = {one.conditions.get("reproducer") for one in fit if one.removes}
+        suspects = [one for one in controls if one.conditions.get("reproducer") in used]
+        newest = (suspects or controls or here or fit)[-1:]
         return _joined(one for one in observed if any(map(one.comparable, newest)))
 
     def _observed(self, run: str | None, until: float | None) -> list[_Observed]:

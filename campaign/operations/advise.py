@@ -1,21 +1,26 @@
 """next: the restarts that the workspace's playbooks make possible, the most telling first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from campaign.engine.belief import believe
 from campaign.engine.budget import NO_LIMITS, Limits, allowed
+from campaign.engine.conditions import but_for_env
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.operations import controls, looks, searches
-from campaign.operations.desk import Desk
+from campaign.operations.desk import Desk, baseline
+from campaign.operations.findings import listed as some
 from campaign.operations.options import Option, listed
 from campaign.operations.plan import Request, load
 from campaign.workspace import Workspace
 from hypotheses.by_model import chance_text, judge, record
+from hypotheses.by_rate import differences
 from hypotheses.hypothesis import Standing
+from hypotheses.observation import Observation
 from hypotheses.planner import Purpose, decided
+from hypotheses.tally import tally
 from hypotheses.verdict import Qualifier, Word
 
 SHOWN = 12
@@ -28,7 +33,8 @@ class Advice:
 
     `parts` is each hypothesis's probability to be part of the cause, `none` that none of them is;
     `settled` says what is decided, empty while nothing is; `due` is the purpose of a control that
-    must come first. `notes` say what stands out, `left_out` which playbooks cannot be chosen among
+    must come first. `notes` say what stands out, `unlike` which baselines do not count
+    since their conditions are others, `left_out` which playbooks cannot be chosen among
     and `beyond` which cost more than is left, each with why; `left` is what is left of each limit.
     `epochs` are the runs with which the baseline's rate moved.
     """
@@ -43,6 +49,7 @@ class Advice:
     due: str
     options: tuple[Option, ...]
     notes: tuple[str, ...]
+    unlike: tuple[str, ...]
     left_out: tuple[str, ...]
     beyond: tuple[str, ...]
     left: Mapping[str, float]
@@ -67,17 +74,20 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
     """
     with Ledger.open(workspace.ledger) as ledger:
         system, playbooks = load(workspace, Request(workspace.playbook_names(), {}))
-        belief = believe(ledger, system.statistics)
+        held = baseline(system, ledger, playbooks)
+        alike = but_for_env(held[-1].conditions) if held else {}
+        belief = believe(ledger, system.statistics, alike=alike)
         if belief is None:
             raise CampaignError(
                 Exit.USAGE,
                 "there are no hypotheses to choose among",
                 "add one: campaign hypothesis add SLUG --claim '...'",
             )
-        desk = Desk(system, ledger, belief, playbooks)
+        desk = Desk(system, ledger, belief, playbooks, held)
         found = _found(desk)
         there = own.within(allowed(system.budget)).after(ledger.total_cost())
         lacking = {one.name: why for one in found.options if (why := there.lacks(one.price))}
+        unlike = tuple(_unlike(ledger, held))
         left_out = (*searches.left_out(desk), *looks.left_out(desk))
     return Advice(
         campaign=system.campaign,
@@ -90,11 +100,22 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
         due=found.due,
         options=tuple([one for one in found.options if one.name not in lacking][:SHOWN]),
         notes=tuple(found.notes),
+        unlike=unlike,
         left_out=left_out,
         beyond=tuple(f"{name}: {why}" for name, why in lacking.items()),
         left=there.limited,
         epochs=tuple(new.run for old, new in pairwise(belief.restarts) if new.epoch > old.epoch),
     )
+
+
+def _unlike(ledger: Ledger, held: Sequence[Observation]) -> Iterator[str]:
+    """The baselines that are not held against anything, and in what they differ from the others."""
+    found = [one for one in ledger.observations_of(kind="baseline") if one not in held]
+    groups = {frozenset(one.conditions.items()): one.conditions for one in found}
+    for conditions in groups.values():
+        alike = [one for one in found if one.conditions == conditions]
+        apart = some(differences(conditions, held[-1].conditions))
+        yield f"baseline {tally(alike)} does not count: {apart}"
 
 
 def _found(desk: Desk) -> _Found:
@@ -159,7 +180,7 @@ def _to_confirm(desk: Desk, state: frozenset[str], notes: list[str]) -> _Found:
     settled = notes[0]
     standings = {one.slug: one.standing for one in desk.ledger.hypotheses()}
     told = record(desk.belief, state)
-    if told.again or all(standings[one] is Standing.CONFIRMED for one in state):
+    if told.shows_again or all(standings[one] is Standing.CONFIRMED for one in state):
         return _Found([], [*notes, "the search is decided, and the restarts show it"], settled)
     notes.append("to confirm it: remove it once more, or see its mechanism")
     found = _removal(desk, state, notes)

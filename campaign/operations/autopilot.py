@@ -194,6 +194,8 @@ def _nothing_left(advice: Advice) -> str:
     if one_way:
         return f"{one_way[0]} has a step that nothing takes back: run it yourself"
     if advice.due or not advice.options:
-        return "; ".join(advice.notes) or "no playbook is left that could teach anything"
+        why = "; ".join(advice.left_out)
+        none = "no playbook is left that could teach anything" + (f": {why}" if why else "")
+        return "; ".join(advice.notes) or none
     best = advice.options[0]
     return f"nothing is left that teaches: {best.name} would bring {best.bits:.3f} bits"

@@ -1,9 +1,9 @@
 """What the choice of the next restart is made from, and what can be said of one playbook."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from campaign.engine.conditions import conditions
+from campaign.engine.conditions import first_conditions
 from campaign.ledger.reads import Ledger
 from campaign.ledger.records import ARM
 from campaign.operations.plan import is_one_way
@@ -11,22 +11,28 @@ from campaign.operations.prices import Prices
 from campaign.operations.showing import planned_trials
 from hypotheses.by_rate import differences
 from hypotheses.model import Posterior
+from hypotheses.observation import Observation, like_the_newest
+from playbooks.combination import in_arm, removes
 from playbooks.playbook import Env, Kind, Patch, Playbook, Reproduce
 from playbooks.system import System
 
 
 @dataclass(frozen=True)
 class Desk:
-    """The system, the ledger, what is believed, and the workspace's playbooks."""
+    """The system, the ledger, what is believed, and the workspace's playbooks.
+
+    `baseline` is what suspects are held against: observations that are all alike.
+    """
 
     system: System
     ledger: Ledger
     belief: Posterior
     playbooks: Sequence[Playbook]
+    baseline: Sequence[Observation]
 
     @property
     def prices(self) -> Prices:
-        return Prices(self.ledger, self.system.cost)
+        return Prices.by(self.ledger, self.system, self.playbooks)
 
     def of(self, kind: Kind) -> list[Playbook]:
         return [one for one in self.playbooks if one.kind is kind]
@@ -36,21 +42,38 @@ class Desk:
         return planned_trials(self.system, playbook) or self.belief.settings.max_trials
 
     def differs(self, playbook: Playbook) -> str | None:
-        """How its trials differ from the newest baseline's: those could not be weighed together."""
-        action = driven(playbook)
-        baselines = self.ledger.observations_of(kind="baseline")
-        if action is None or not baselines:
+        """How its trials differ from the baseline's: those could not be weighed together."""
+        if driven(playbook) is None or not self.baseline:
             return None
-        reproducer = self.system.reproducers[action.use]
-        values = {**playbook.vars, **action.vars}
-        planned = conditions(reproducer, values, action.timeout_s or reproducer.timeout_s)
-        there = _common(baselines[-1].conditions, planned)
+        planned = first_conditions(self.system, playbook)
+        there = _common(self.baseline[-1].conditions, planned)
         found = differences(_common(planned, there), there)
-        return f"{', '.join(found)} of the newest baseline" if found else None
+        return f"{', '.join(found)} of the baseline" if found else None
 
 
 def _common(conditions: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
     return {name: one for name, one in conditions.items() if name in others and one != ARM}
+
+
+def baseline(
+    system: System, ledger: Ledger, playbooks: Iterable[Playbook]
+) -> tuple[Observation, ...]:
+    """The baselines under the conditions of most playbooks that remove suspects, all alike.
+
+    The newer ones where as many have others; and those that the ledger's own suspects were held
+    against where no playbook has a baseline.
+    """
+    seen = ledger.observations_of(kind="baseline")
+    planned = [first_conditions(system, one) for one in playbooks if removes(one) and driven(one)]
+    fits = [[at for at, one in enumerate(seen) if _has(one, wanted)] for wanted in planned]
+    if not any(fits):
+        return ledger.baselines()
+    most = max(fits, key=lambda places: (bool(places) * fits.count(places), max(places, default=0)))
+    return like_the_newest([seen[at] for at in most])
+
+
+def _has(one: Observation, wanted: Mapping[str, str]) -> bool:
+    return wanted.items() <= one.conditions.items()
 
 
 def driven(playbook: Playbook) -> Reproduce | None:
@@ -61,6 +84,12 @@ def driven(playbook: Playbook) -> Reproduce | None:
 def one_way(playbook: Playbook) -> bool:
     """Whether a step of it cannot be taken back."""
     return any(map(is_one_way, playbook.steps))
+
+
+def leads_back(playbook: Playbook) -> int:
+    """How many restarts lead back from it: none where its last boot changes nothing."""
+    last = playbook.order[-1][-1] if playbook.arms else ""
+    return int(changes(in_arm(playbook, last)))
 
 
 def changes(playbook: Playbook) -> bool:

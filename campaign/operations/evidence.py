@@ -9,7 +9,7 @@ from campaign.ledger.evidence import Judged
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
 from hypotheses.hypothesis import Hypothesis
-from hypotheses.observation import Counts, like_the_newest, pooled
+from hypotheses.observation import Counts, pooled
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def evidence(workspace: Workspace, slug: str | None) -> Evidence:
     Errors: CampaignError (USAGE where there is no such hypothesis).
     """
     with Ledger.open(workspace.ledger) as ledger:
-        baseline = pooled(like_the_newest(ledger.observations_of(kind="baseline")))
+        baseline = pooled(ledger.baselines())
         rates = ledger.arm_rates(slug)
         if slug is None:
             return Evidence(None, baseline, rates)

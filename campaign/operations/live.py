@@ -9,7 +9,7 @@ from campaign.ledger import records
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
 from hypotheses.assumptions import Settings
-from hypotheses.observation import Counts, like_the_newest, pooled
+from hypotheses.observation import Counts, pooled
 
 NEWEST = 400
 """As many trials of an observation are read one by one: its newest."""
@@ -97,7 +97,7 @@ def live(workspace: Workspace, batch: str) -> Live:
             reproductions=tuple(_reproductions(ledger, last.id)),
             verdicts=ledger.verdicts(last.id),
             requests=ledger.requests(batch),
-            baseline=pooled(like_the_newest(ledger.observations_of(kind="baseline"))),
+            baseline=pooled(ledger.baselines()),
             outputs=tuple(_outputs(workspace, ledger, runs)),
         )  # fmt: skip
 

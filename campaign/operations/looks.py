@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from math import log2
 
-from campaign.operations.desk import Desk, driven, one_way
+from campaign.operations.desk import Desk, driven, leads_back, one_way
 from campaign.operations.options import Option
 from hypotheses.by_mismatch import ENOUGH_FAILURES
 from hypotheses.planner import Purpose
@@ -60,7 +60,7 @@ def _probe(desk: Desk, playbook: Playbook, slug: str) -> Option:
     trials = desk.trials(playbook)
     chance = desk.belief.part(slug)
     tells = chance_of_at_least(ENOUGH_FAILURES, trials, desk.belief.rate)
-    price = desk.prices.of([playbook.name], trials)
+    price = desk.prices.of([playbook.name], trials, back=leads_back(playbook))
     in_vain = sum(one.playbook == playbook.name for one in desk.ledger.evidence(slug))
     bits = tells * _entropy(chance) / (1 + in_vain)
     return Option(

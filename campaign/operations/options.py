@@ -17,8 +17,9 @@ class Option:
     all its `trials` are driven. Of a run with several `arms` that remove something, `toggles` and
     the figures are those of the most telling one, each with its trials. `bits` are expected,
     `worth` is bits a second with a decision counted in, and `decides` the chance of one. `chance`
-    is the probability that the answer is yes, and `if_yes` and `if_no` what the counts make of
-    that. `one_way`: a step of it cannot be taken back.
+    is the probability that the answer is yes, `if_yes` what that is once all trials passed, and
+    `if_no` once as many failed as the baseline's rate brings. `one_way`: a step of it cannot be
+    taken back.
     """
 
     name: str

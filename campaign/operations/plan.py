@@ -2,12 +2,14 @@
 
 import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from campaign.engine.control import Controls
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
+from campaign.operations.prices import Prices
 from campaign.operations.showing import (
     Unlike,
     can_show,
@@ -22,7 +24,7 @@ from playbooks.hosts.connection import HostError
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.plan import Plan, PlanError, make
-from playbooks.playbook import Command, Playbook, Reproduce, Step
+from playbooks.playbook import Command, Playbook, Step
 from playbooks.schedule import Schedule
 from playbooks.system import Service, System
 
@@ -134,16 +136,16 @@ def plan_on(
 
     refuse_outstanding(hosts)
     playbooks = tuple(map(_seeded, playbooks))
-    with _History.open(workspace, playbooks) as history:
-        check_accepted(accepted, system, playbooks, history.ledger)
+    with _ledger(workspace) as ledger:
+        check_accepted(accepted, system, playbooks, ledger)
         try:
-            seen = _Seen(hosts)
-            made = make(system, playbooks, seen.read, history, seen.facts)
-            made = with_rules(made, system, history.ledger, accepted)
+            seen, prices = _Seen(hosts), Prices.by(ledger, system, playbooks)
+            made = make(system, playbooks, seen.read, prices, seen.facts)
+            made = with_rules(made, system, ledger, accepted)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
         refuse_unready(made, system, hosts)
-        controls = Controls(system, history.ledger, playbooks, accepted)
+        controls = Controls(system, ledger, playbooks, accepted)
         refuse_unreproduced(controls)
         shows, unlike = tuple(can_show(controls, made)), tuple(incomparable(controls))
     return Planned(system, playbooks, made, shows, unlike, tuple(_without_undo(made)))
@@ -178,44 +180,14 @@ def _seeded(playbook: Playbook) -> Playbook:
     return replace(playbook, seed=secrets.randbelow(SEEDS))
 
 
-class _History:
-    """What this ledger's past cycles and runs took; knows nothing where there is no ledger."""
-
-    def __init__(self, ledger: Ledger | None, playbooks: Sequence[Playbook]) -> None:
-        self.ledger = ledger
-        self._uses = {
-            one.name: [s.action.use for s in one.steps if isinstance(s.action, Reproduce)]
-            for one in playbooks
-        }
-
-    @classmethod
-    def open(cls, workspace: Workspace, playbooks: Sequence[Playbook]) -> "_History":
-        there = workspace.ledger.exists()
-        return cls(Ledger.open(workspace.ledger) if there else None, playbooks)
-
-    def __enter__(self) -> "_History":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.ledger is not None:
-            self.ledger.close()
-
-    def mean_downtime(self, services: Sequence[str]) -> float | None:
-        return self.ledger.mean_downtime(services) if self.ledger else None
-
-    def mean_seconds(self, playbook: str) -> float | None:
-        """Of the playbook's own past reproductions, else of any playbook's with the same one."""
-        uses = self._uses.get(playbook, [])
-        if not uses:
-            return 0.0
-        if self.ledger is None:
-            return None
-        found = [
-            self.ledger.mean_seconds(playbook, use) or self.ledger.mean_seconds(None, use)
-            for use in uses
-        ]
-        known = [seconds for seconds in found if seconds is not None]
-        return sum(known) if len(known) == len(found) else None
+@contextmanager
+def _ledger(workspace: Workspace) -> Iterator[Ledger | None]:
+    """The ledger, where there is one yet."""
+    if not workspace.ledger.exists():
+        yield None
+        return
+    with Ledger.open(workspace.ledger) as ledger:
+        yield ledger
 
 
 def _without_undo(plan: Plan) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """power: what a playbook's planned trials can and cannot show, before any downtime."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.engine.belief import MOST_TRIALS, believe
@@ -8,7 +8,9 @@ from campaign.engine.conditions import first_conditions
 from campaign.engine.control import Controls
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
+from campaign.operations.desk import leads_back
 from campaign.operations.plan import Request, load
+from campaign.operations.prices import Prices
 from campaign.operations.showing import planned_trials
 from campaign.workspace import Workspace
 from hypotheses.assumptions import Settings
@@ -20,7 +22,7 @@ from hypotheses.planner import trials_to_reproduce
 from hypotheses.prospects import Prospect, needed, prospects, trials_to_halve, weight
 from hypotheses.rates import chance_of_at_least, trials_for_yield
 from hypotheses.verdict import Expect
-from playbooks.combination import removes
+from playbooks.combination import JOINED_BY, in_arm, removes
 from playbooks.playbook import MismatchRule, Playbook, RateRule
 
 FAILURES = 3
@@ -73,8 +75,19 @@ class Settling:
 
 
 @dataclass(frozen=True)
+class Side:
+    """One side of a comparison of a run's own arms: its trials in all, after so many restarts."""
+
+    trials: int
+    restarts: int
+
+
+@dataclass(frozen=True)
 class Power:
-    """What `trials` after one restart can show against `control`; `weight` as how many they count.
+    """What `trials` after `restarts` can show against `control`; `weight` as how many they count.
+
+    Of a run that compares its own arms all blocks count: `own` is the side of its control, which
+    is taken to fail as the baseline does.
 
     `trials` is 0 where only time counts and nobody said how many. `reproduce` is set where the
     control has not failed: the trials to try before anything else. `unlike` says which conditions
@@ -83,10 +96,12 @@ class Power:
 
     playbook: str
     trials: int
+    restarts: int
     weight: float
     against: str
     control: Counts
     seconds: float | None
+    own: Side | None = None
     unlike: str = ""
     remedy: str = ""
     reproduce: int | None = None
@@ -129,27 +144,51 @@ class _Desk:
     def power(self, playbook: Playbook, trials: int) -> Power:
         rule = playbook.verdict
         against = rule.against if isinstance(rule, RateRule) else "baseline"
-        compared = self.controls.of(playbook, against)
+        arms = against in playbook.arms
+        compared = self.controls.of(playbook, "baseline" if arms else against)
         seen = compared.seen or compared.other
         control, baseline = pooled(seen), pooled(self._baseline(playbook))
-        pace = self.ledger.pace(playbook.name) or self.ledger.pace()
+        treated, own = Side(trials, 1), None
+        if arms:
+            own = self._side(playbook, {against})
+            treated = self._side(playbook, {*playbook.arms} - {against})
+            control = _as_often(baseline, own.trials)
         return Power(
             playbook=playbook.name,
-            trials=trials,
-            weight=weight(trials) if trials else 0.0,
+            trials=treated.trials,
+            restarts=treated.restarts,
+            weight=treated.restarts * weight(trials) if trials else 0.0,
             against=against,
             control=control,
-            seconds=pace.restart_s + pace.back_s + trials * pace.trial_s if pace else None,
+            seconds=self._seconds(playbook, treated, own),
+            own=own,
             unlike=compared.unlike,
             remedy=compared.remedy if compared.unlike else "",
             reproduce=None if baseline.fail else self._to_reproduce(),
-            by_rate=_by_rate(rule, trials, control, baseline)
+            by_rate=_by_rate(rule, treated, control, baseline)
             if isinstance(rule, RateRule)
             else None,
             by_mismatch=_by_mismatch(trials, baseline) if isinstance(rule, MismatchRule) else None,
             by_time=_by_time(seen) if _is_timed(rule) else None,
             settling=self._settling(playbook, trials) if baseline.fail and trials else None,
         )
+
+    def _side(self, playbook: Playbook, arms: Collection[str]) -> Side:
+        boots = [arm for block in playbook.order for arm in block if arm in arms]
+        trials = (planned_trials(self.controls.system, in_arm(playbook, one)) for one in boots)
+        return Side(sum(one or 0 for one in trials), len(boots))
+
+    def _seconds(self, playbook: Playbook, treated: Side, own: Side | None) -> float | None:
+        """With the way back; None where no past run tells."""
+        sides = [treated, *([own] if own else [])]
+        prices = Prices.by(self.ledger, self.controls.system, (playbook,))
+        price = prices.of(
+            playbook.name.split(JOINED_BY),
+            sum(one.trials for one in sides),
+            sum(one.restarts for one in sides),
+            leads_back(playbook),
+        )
+        return None if price.guessed else price.seconds
 
     def _baseline(self, playbook: Playbook) -> tuple[Observation, ...]:
         found = self.controls.of(playbook, "baseline")
@@ -167,6 +206,14 @@ class _Desk:
         return Settling(tuple(sorted(toggles)), ahead.chances[0], ahead.restarts())
 
 
+def _as_often(baseline: Counts, trials: int) -> Counts:
+    """So many trials that fail as the baseline does; none where it was not measured."""
+    if not baseline.n:
+        return Counts()
+    fail = round(trials * baseline.fail / baseline.n)
+    return Counts(fail, trials - fail)
+
+
 def _is_timed(rule: RateRule | MismatchRule | None) -> bool:
     return isinstance(rule, RateRule) and rule.kind == "time"
 
@@ -179,7 +226,7 @@ def _by_time(seen: Sequence[Observation]) -> ByTime | None:
     return ByTime(seen[0].unit, control, clean_needed(control.rate), clean_to_separate(control))
 
 
-def _by_rate(rule: RateRule, trials: int, control: Counts, baseline: Counts) -> ByRate | None:
+def _by_rate(rule: RateRule, treated: Side, control: Counts, baseline: Counts) -> ByRate | None:
     """None where there is nothing to compare with, or nothing that could vanish or return."""
     if _is_timed(rule) or not control.n or not baseline.fail or rule.expect is Expect.SAME:
         return None
@@ -199,8 +246,8 @@ def _by_rate(rule: RateRule, trials: int, control: Counts, baseline: Counts) -> 
     }[rule.expect]
     return ByRate(
         rule.expect.value,
-        needed(trials, control, rule.expect),
-        prospects(trials, control, rule.expect, cases),
+        needed(treated.trials, control, rule.expect),
+        prospects(treated.trials, control, rule.expect, cases, treated.restarts),
         trials_to_halve(baseline),
     )
 

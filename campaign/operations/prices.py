@@ -1,36 +1,73 @@
-"""What a restart that could be next would cost, by this ledger's own cycles."""
+"""What restarts would cost by this ledger's own boots: one estimate for plan, power and next."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.engine.budget import Price
+from campaign.engine.conditions import first_conditions
 from campaign.ledger.costs import Pace
 from campaign.ledger.reads import Ledger
-from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S
-from playbooks.system import Cost
+from campaign.operations.showing import trials_of
+from playbooks.combination import JOINED_BY
+from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S, Boot, Took
+from playbooks.playbook import Playbook
+from playbooks.system import System
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices by the pace of a playbook's own past runs, else of all, else by a stated guess."""
+    """Prices by the pace of a playbook's own past runs, else of all, else by a stated guess.
 
-    ledger: Ledger
-    cost: Cost
+    `commands` is what each playbook drives: trials of another command took something else.
+    """
+
+    ledger: Ledger | None
+    system: System
+    commands: Mapping[str, str]
+
+    @classmethod
+    def by(cls, ledger: Ledger | None, system: System, playbooks: Iterable[Playbook]) -> "Prices":
+        """Prices for these playbooks."""
+        driven = {one.name: first_conditions(system, one).get("command", "") for one in playbooks}
+        return cls(ledger, system, driven)
 
     def of(self, playbooks: Sequence[str], trials: int, boots: int = 1, back: int = 1) -> Price:
         """Of `boots` restarts with `trials` in all after them, and a way `back` of one or none.
 
         Of several `playbooks` in one restart the slowest sets the pace.
         """
-        pace = self._pace(playbooks)
+        pace = self.pace(playbooks)
         known = pace or _guess(trials)
         seconds = boots * known.restart_s + trials * known.trial_s + back * _back(known)
         down = boots * known.down_s + back * (known.back_down_s or known.down_s)
-        return Price(boots + back, seconds, down, self.cost.money(down, seconds), pace is None)
+        money = self.system.cost.money(down, seconds)
+        return Price(boots + back, seconds, down, money, pace is None)
 
-    def _pace(self, playbooks: Sequence[str]) -> Pace | None:
-        own = [pace for one in playbooks if (pace := self.ledger.pace(one))]
-        return max(own, key=lambda one: one.restart_s) if own else self.ledger.pace()
+    def took(self, boot: Boot) -> Took | None:
+        """What such a boot takes, in a plan; None where only a guess can be had."""
+        if not boot.services and not boot.drives:
+            return Took(0.0, 0.0)
+        pace = self.pace(boot.playbook.name.split(JOINED_BY) if boot.playbook else ())
+        if pace is None:
+            return None
+        if boot.playbook is None:
+            down = pace.back_down_s or pace.down_s
+            return Took(down, _back(pace) - down)
+        planned = trials_of(self.system, boot) or self.system.statistics.max_trials
+        driving = planned * pace.trial_s if boot.drives else 0.0
+        if not boot.services:
+            return Took(0.0, driving)
+        return Took(pace.down_s, pace.restart_s - pace.down_s + driving)
+
+    def pace(self, playbooks: Sequence[str]) -> Pace | None:
+        """Of the slowest of several playbooks in one restart; of any where none of them ran."""
+        if self.ledger is None:
+            return None
+        names = (JOINED_BY.join(playbooks), *playbooks)
+        command = next((self.commands[one] for one in names if one in self.commands), "")
+        own = [pace for one in playbooks if (pace := self.ledger.pace(one, command))]
+        slowest = max(own, key=lambda one: one.restart_s, default=None)
+        return slowest or self.ledger.pace(None, command) or self.ledger.pace()
 
 
 def _back(pace: Pace) -> float:

@@ -6,7 +6,7 @@ from itertools import combinations
 from math import prod
 
 from campaign.engine.budget import Price
-from campaign.operations.desk import Desk, driven, one_way
+from campaign.operations.desk import Desk, driven, leads_back, one_way
 from campaign.operations.options import Option, listed
 from hypotheses.fixed_restart import rank_fixed
 from hypotheses.model import Posterior
@@ -71,7 +71,7 @@ def _experiment(desk: Desk, group: Sequence[Playbook]) -> _Experiment:
     return _Experiment(
         "+".join(one.name for one in group),
         told or (_Arm(together, arms[0].trials, arms[0].boots),),
-        desk.prices.of([one.name for one in group], trials, boots),
+        desk.prices.of([one.name for one in group], trials, boots, max(map(leads_back, group))),
         any(map(one_way, group)),
     )
 

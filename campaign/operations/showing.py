@@ -44,7 +44,7 @@ def can_show(controls: Controls, plan: Plan) -> Iterator[str]:
             yield f"{playbook.name}: {_own_control(system, boots, rule.against)}"
             continue
         for boot in boots:
-            trials = _trials(system, boot)
+            trials = trials_of(system, boot)
             control = controls.of(playbook, rule.against)
             if control.unlike or (control.ahead and not control.seen):
                 yield f"{boot.title}: {_not_yet(control, trials)}"
@@ -62,7 +62,7 @@ def _own_control(system: System, boots: Sequence[Boot], against: str) -> str:
     ]
     said = []
     for name, side in sides:
-        trials = sum(_trials(system, boot) or 0 for boot in side)
+        trials = sum(trials_of(system, boot) or 0 for boot in side)
         restarts = sum(1 for boot in side if boot.services)
         said.append(f"{trials} trials of {name} in {restarts} restart{'s' * (restarts != 1)}")
     return " against ".join(reversed(said))
@@ -177,7 +177,8 @@ def _in_time(seen: Sequence[Observation], rule: RateRule) -> str:
     )
 
 
-def _trials(system: System, boot: Boot) -> int | None:
+def trials_of(system: System, boot: Boot) -> int | None:
+    """The trials that a boot's first reproduction plans; None where nobody can say."""
     for step in boot.measures:
         if isinstance(step.action, Reproduce):
             text = system.reproducers[step.action.use].trials
@@ -189,4 +190,4 @@ def _trials(system: System, boot: Boot) -> int | None:
 
 def planned_trials(system: System, playbook: Playbook) -> int | None:
     """The trials that a playbook's first reproduction plans; None where nobody can say."""
-    return _trials(system, Boot(0, 0, playbook, measures=playbook.steps))
+    return trials_of(system, Boot(0, 0, playbook, measures=playbook.steps))

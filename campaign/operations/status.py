@@ -6,7 +6,7 @@ from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
-from hypotheses.observation import Counts, like_the_newest, pooled
+from hypotheses.observation import Counts, pooled
 from hypotheses.tally import Tally, tally
 
 
@@ -14,9 +14,9 @@ from hypotheses.tally import Tally, tally
 class Status:
     """The campaign, its costs, its hypotheses, and the runs that a person should know of.
 
-    `baseline` pools the valid baselines under the newest one's conditions, `tally` is what they
-    show; `running` are runs under way, `left` those that were interrupted or could not be put
-    back whole, the newest first.
+    `baseline` pools the valid baselines that suspects are held against, `tally` is what they show,
+    and `unlike` counts the trials of those under other conditions; `running` are runs under way,
+    `left` those that were interrupted or could not be put back whole, the newest first.
     """
 
     campaign: records.CampaignRecord | None
@@ -24,6 +24,7 @@ class Status:
     runs: int
     baseline: Counts
     tally: Tally
+    unlike: int
     hypotheses: tuple[HypothesisCosts, ...]
     running: tuple[records.Run, ...]
     left: tuple[records.Run, ...]
@@ -34,13 +35,14 @@ def status(workspace: Workspace) -> Status:
     """Reads the ledger. Errors: CampaignError where there is none."""
     with Ledger.open(workspace.ledger) as ledger:
         unsettled = ledger.unsettled()
-        baseline = like_the_newest(ledger.observations_of(kind="baseline"))
+        baseline = ledger.baselines()
         return Status(
             campaign=_without_key(ledger.campaign()),
             total=ledger.total_cost(),
             runs=ledger.run_count(),
             baseline=pooled(baseline),
             tally=tally(baseline),
+            unlike=pooled(ledger.observations_of(kind="baseline")).n - pooled(baseline).n,
             hypotheses=ledger.hypothesis_costs(),
             running=tuple(run for run in unsettled if run.status == "running"),
             left=tuple(run for run in unsettled if run.status != "running"),

@@ -6,7 +6,7 @@ The model is what a reader of the playbook would do by hand: copy the base, do t
 import difflib
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,10 +61,7 @@ SYSTEM = System(
 
 
 class NoHistory:
-    def mean_downtime(self, _services: Sequence[str]) -> None:
-        return None
-
-    def mean_seconds(self, _playbook: str) -> None:
+    def took(self, _boot: Boot) -> None:
         return None
 
 

@@ -1,5 +1,7 @@
 """Each cycle is charged once, the way back to the last run, a shared run in equal parts."""
 
+import json
+
 import pytest
 from engine_stage import Stage
 
@@ -44,3 +46,21 @@ def test_what_recover_does_is_charged_to_the_interrupted_run(stage: Stage) -> No
     (costs,) = stage.rows("SELECT restarts, downtime_s, money FROM run_costs")
     assert costs["restarts"] == 2
     assert costs["money"] > costs["downtime_s"] > 0
+
+
+def test_plan_power_and_next_foretell_the_same(stage: Stage) -> None:
+    stage.run("run", "baseline", "-y")
+    planned = json.loads(stage.run("plan", "fix", "--json").out)
+    stage.run("run", "fix", "-y")
+    stage.run("runs", "retract", stage.newest()["id"], "--reason", "a busy machine")
+    again = json.loads(stage.run("plan", "fix", "--json").out)
+    measured = [one["measure_s"] for one in again["boots"]][:1]
+    assert measured == [one["measure_s"] for one in planned["boots"]][:1], "retracted runs are out"
+    planned = again
+    powered = json.loads(stage.run("power", "fix", "--json").out)
+    options = json.loads(stage.run("next", "--json").out)["options"]
+    (price,) = [one["price"] for one in options if one["name"] == "fix"]
+    assert planned["seconds"] == pytest.approx(powered["seconds"])
+    assert planned["seconds"] == pytest.approx(price["seconds"])
+    assert planned["downtime_s"] == pytest.approx(price["downtime_s"])
+    assert planned["money"] == pytest.approx(price["money"])

@@ -38,8 +38,13 @@ KNOWN_BAD = LOOK.replace("name: look", "name: known-bad").replace("probe", "dete
 KNOWN_BAD = KNOWN_BAD.replace(
     "verdict:", "      known_bad: {log: app, match: 'sent key=(?P<key>\\d*[05]) '}\nverdict:"
 )
-
+SIDE = """\
+name: side
+kind: baseline
+steps: [{restart: {services: [app]}}, {reproduce: {use: side}}]
+"""
 MOVED = "    outcome = 'bad'\n    print(json"
+USE, SHORT = "{use: trials}", "{use: trials, timeout: 1m}"
 
 
 def advice(stage: Stage) -> dict[str, Any]:
@@ -68,6 +73,30 @@ def test_a_rate_that_moved_is_seen_twice_before_anything_is_built_on_it(stage: S
     )
 
 
+def test_a_baseline_of_something_else_takes_nothing_over(stage: Stage) -> None:
+    side = '  side: {command: ["true"], on: here, timeout: 1m, on_timeout: censored}'
+    stage.edit("campaign.yaml", "cost:", f"{side}\ncost:")
+    stage.toy.playbook("side", SIDE)
+    stage.run("run", "baseline", "-y")
+    stage.run("run", "side", "-y")
+    found = advice(stage)
+    assert "fix" in [one["name"] for one in found["options"]]
+    assert found["unlike"][0].startswith("baseline 0/1, at most 79.3% does not count: command true")
+    stage.run("run", "fix", "-y")
+    stage.run("run", "side", "-y")
+    status = stage.run("status").out
+    assert "baseline: 8/40, 20.0% (10.5-34.8%); 2 trials under other conditions left out" in status
+    assert advice(stage)["restarts"] == 2
+
+
+def test_autopilot_says_why_no_playbook_is_left(stage: Stage) -> None:
+    stage.run("run", "baseline", "-y")
+    for name in ("fix", "safe-mode"):
+        stage.edit(f"playbooks/{name}.yaml", USE, SHORT)
+    flown = stage.run("autopilot", "--budget", "10m", "--yes")
+    assert "no playbook is left that could teach anything: fix: timeout 60 s against" in flown.err
+
+
 def test_arms_looks_and_detectors_are_weighed_too(stage: Stage) -> None:
     stage.run("run", "baseline", "-y")
     stage.toy.playbook("both", ARMS)
@@ -76,14 +105,14 @@ def test_arms_looks_and_detectors_are_weighed_too(stage: Stage) -> None:
     assert found["left_out"] == ["look: no playbook of kind detector tests its comparison"]
     by_name = {one["name"]: one for one in found["options"]}
     both, fix = by_name["both"], by_name["fix"]
-    assert (both["price"]["restarts"], both["arms"], fix["price"]["restarts"]) == (7, 2, 2)
+    assert (both["price"]["restarts"], both["arms"], fix["price"]["restarts"]) == (6, 2, 2)
     assert fix["bits"] < both["bits"] < 2 * fix["bits"] + by_name["safe-mode"]["bits"] * 2
     assert both["price"]["seconds"] > 2 * fix["price"]["seconds"]
 
     stage.toy.playbook("known-bad", KNOWN_BAD)
-    stage.toy.playbook("few", ARMS.replace("name: both", "name: few").replace("40", "20"))
+    stage.toy.playbook("few", ARMS.replace("name: both", "name: few").replace(USE, SHORT))
     found = advice(stage)
-    assert found["left_out"] == ["few: trials 20 against 40 of the newest baseline"]
+    assert found["left_out"] == ["few: timeout 60 s against 120 s of the baseline"]
     by_name = {one["name"]: one for one in found["options"]}
     assert "look" not in by_name
     assert by_name["known-bad"]["purpose"] == "test the detector"

@@ -31,3 +31,14 @@ def test_toggles_are_not_planned_on_a_baseline_that_has_not_failed(stage: Stage)
     assert stage.run("plan", "baseline", "fix").code == 0, "a baseline comes first"
     assert "try 59 trials" in stage.run("power", "fix").out
     assert "try 59 trials with nothing off" in stage.run("next").out
+
+
+def test_arms_are_weighed_against_each_other_with_all_their_blocks(stage: Stage) -> None:
+    assert stage.run("run", "-y", "baseline").code == 0
+    text = (stage.root / "playbooks" / "fix.yaml").read_text(encoding="utf-8")
+    text = text.replace("name: fix", "name: both\narms: [control, fixed]\nschedule: abba")
+    text = text.replace("removes: [rule]}", "removes: [rule]}\n    when: fixed")
+    stage.toy.playbook("both", text.replace("against: baseline", "against: control"))
+    told = stage.run("power", "both").out
+    sides = "both: 80 trials in 2 restarts against 80 trials of control in 2 restarts"
+    assert told.startswith(f"{sides}, taken to fail as the baseline does, 20.0%")

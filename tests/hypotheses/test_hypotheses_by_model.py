@@ -223,12 +223,18 @@ def test_off_and_on_supports_and_its_mechanism_confirms() -> None:
     assert "its mechanism was seen" in confirmed.reason
 
 
+def test_few_clean_trials_do_not_show_it_gone_again() -> None:
+    some = ("14/80", "transfer 0/60", "transfer 0/60", "16/80")
+    assert stands(*some, "transfer 0/6").standing is Standing.SUPPORTED
+    assert stands(*some, "transfer 0/6", "transfer 0/40").standing is Standing.CONFIRMED
+
+
 @pytest.mark.parametrize(
     ("some", "cause", "evidence", "standing", "says"),
     [
         ((), "topk", (), Standing.OPEN, "did not fail"),
         (("7/40", "topk 9/40"), "topk", (), Standing.OPEN, "topk alone removes"),
-        (CLEAN_TWICE, "transfer", (), Standing.LEADING, "still needed: a restart with nothing off"),
+        (CLEAN_TWICE, "transfer", (), Standing.LEADING, "that transfer is the cause"),
         (SHOWN, "topk", (), Standing.REFUTED, "topk is part of the cause"),
         (("8/40", "topk 4/40") * 8, "topk", (), Standing.SUPPORTED, "partial: a mitigation"),
         (("7/40",), "topk", (seen("look"),), Standing.SUPPORTED, "its mechanism was seen"),

@@ -146,33 +146,3 @@ def test_the_way_back_is_charged_to_the_last_run(recorder: Recorder, ledger: Led
     back = make_boot("back", last, run=None, occupied_s=5.0)
     recorder.add_all([first, last, back])
     assert [(cost.run, cost.occupied_s) for cost in ledger.run_costs()] == [("a", 0.0), ("b", 5.0)]
-
-
-def test_downtime_is_foretold_from_cycles_of_the_same_services(
-    recorder: Recorder, ledger: Ledger
-) -> None:
-    run = make_run()
-    boot = make_boot("boot", run)
-    recorder.add_all([run, boot])
-    for services, outcome, downtime_s in (
-        ("prefill decode", "healthy", 10.0),
-        ("decode prefill", "healthy", 20.0),
-        ("prefill decode", "failed", 900.0),
-        ("prefill", "healthy", 3.0),
-    ):
-        cycle = make_cycle(recorder.new_id(), boot, run.id, services=services, outcome=outcome)
-        recorder.add(cycle)
-        recorder.update(type(cycle), cycle.id, downtime_s=downtime_s)
-    assert ledger.mean_downtime(["prefill", "decode"]) == 15.0
-    assert ledger.mean_downtime(["prefill"]) == 3.0
-    assert ledger.mean_downtime(["router"]) is None
-
-
-def test_seconds_are_foretold_from_valid_executions(recorder: Recorder, ledger: Ledger) -> None:
-    for id, seconds, invalid in (("a-1", 10.0, None), ("a-2", 30.0, None), ("a-3", 1.0, "died")):
-        observe(recorder, make_run(id), [], started_at=5.0, ended_at=5.0 + seconds, invalid=invalid)
-    observe(recorder, make_run("b-1"), [], started_at=5.0, ended_at=85.0)
-    observe(recorder, make_run("b-2", status="aborted"), [], started_at=5.0, ended_at=6.0)
-    assert ledger.mean_seconds("a", "agent-sessions") == 20.0
-    assert ledger.mean_seconds(None, "agent-sessions") == 40.0
-    assert ledger.mean_seconds("a", "other") is None
