@@ -208,7 +208,8 @@ def _evidence(found: Shown) -> Iterator[str]:
         tally = found.tallies.get(one.id)
         text = tally.rate if tally else "no trials"
         invalid = f"  INVALID: {one.invalid}" if one.invalid else ""
-        yield f"observed [{one.arm}] by {one.reproducer}: {text} ({one.stop_reason}){invalid}"
+        where = _at(found, one.boot) or f" [{one.arm}]"
+        yield f"observed{where} by {one.reproducer}: {text} ({one.stop_reason}){invalid}"
     for comparison in found.comparisons:
         yield (
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "
