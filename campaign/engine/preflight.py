@@ -1,11 +1,11 @@
 """What must hold on the hosts before a plan may run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from campaign.engine.cycle import process_named
 from campaign.engine.session import Hosts
-from campaign.engine.together import all_at_once, by_name
+from campaign.engine.together import Beside, all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
@@ -44,15 +44,24 @@ def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
     """
     names = dict.fromkeys(name for boot in plan.boots for name in boot.services)
     services = [system.services[name] for name in names]
-    all_at_once(partial(_refuse_unusable, one, hosts) for one in services)
-    states = by_name({one.name: partial(_state, one, hosts) for one in services})
-    for boot in plan.measured:
-        _refuse_newer(boot, system, states)
-        _refuse_missing(boot, system, hosts)
-    _refuse_half_down(services, system, states)
-    all_at_once(partial(_refuse_held, one, hosts, states[one.name]) for one in services)
     changed = dict.fromkeys(edit.host for boot in plan.boots for edit in boot.edits)
-    all_at_once(partial(_refuse_full, name, hosts) for name in changed)
+    with (  # all is asked at once; of several obstacles it is always the same that is told
+        _beside(partial(_refuse_unusable, one, hosts) for one in services) as usable,
+        _beside(partial(_refuse_missing, one, system, hosts) for one in plan.measured) as startable,
+        _beside(partial(_refuse_full, name, hosts) for name in changed) as roomy,
+    ):
+        states = by_name({one.name: partial(_state, one, hosts) for one in services})
+        usable.result()
+        for boot in plan.measured:
+            _refuse_newer(boot, system, states)
+        startable.result()
+        _refuse_half_down(services, system, states)
+        all_at_once(partial(_refuse_held, one, hosts, states[one.name]) for one in services)
+        roomy.result()
+
+
+def _beside(work: Iterable[Callable[[], object]]) -> Beside[None]:
+    return Beside(partial(all_at_once, list(work)))
 
 
 def foreign_holders(service: Service, host: Host, state: ServiceState) -> Iterator[tuple[int, str]]:
