@@ -47,6 +47,11 @@ class Workspace:
         return self.root / ".campaign" / "started"
 
     @property
+    def declared(self) -> Path:
+        """What campaign.yaml said of the campaign as a whole when it was last read."""
+        return self.root / ".campaign" / "declared.json"
+
+    @property
     def kept(self) -> Path:
         """The originals of files that an operator chose to leave changed, by their paths."""
         return self.root / ".campaign" / "kept"

@@ -211,7 +211,8 @@ def _evidence(found: Shown) -> Iterator[str]:
         text = tally.rate if tally else "no trials"
         invalid = f"  INVALID: {one.invalid}" if one.invalid else ""
         why = f" ({one.stop_reason})" if one.stop_reason else ""
-        yield f"observed [{one.arm}] by {one.reproducer}: {text}{why}{invalid}"
+        where = _at(found, one.boot) or f" [{one.arm}]"
+        yield f"observed{where} by {one.reproducer}: {text}{why}{invalid}"
     for comparison in found.comparisons:
         yield (
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "

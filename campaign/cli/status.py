@@ -26,13 +26,15 @@ def status(context: click.Context, as_json: bool) -> None:
 def _lines(found: Status) -> Iterator[str]:
     name = found.campaign.name if found.campaign else "(not run yet)"
     currency = found.campaign.currency if found.campaign else ""
-    yield shown(f"{name} | {count(found.runs, 'run')} | {spent(found.total, currency)}")
+    yield shown(f"{name} | {count(found.runs, 'run')} | {_spent(found, currency)}")
     if found.campaign and found.campaign.symptom:
         yield shown(f"symptom: {found.campaign.symptom}")
     empty = "not measured yet; a playbook of kind baseline does it"
     others = f"; {count(found.unlike, 'trial')} under other conditions left out"
     told = f"{found.tally}{others if found.unlike else ''}"
     yield f"baseline: {told if found.baseline.total else empty}"
+    if found.declared is None:
+        yield "! campaign.yaml is not valid; run: campaign check"
     for run in found.running:
         yield shown(f"running: {run.id} since {when(run.started_at)} (pid {run.owner_pid})")
     for run in found.left:
@@ -40,6 +42,24 @@ def _lines(found: Status) -> Iterator[str]:
         yield shown(f"! {run.id} {what}; run: campaign recover")
     yield ""
     yield from _hypotheses(found, currency)
+
+
+def _spent(found: Status, currency: str) -> str:
+    """What was spent, of as much as campaign.yaml allows where it does."""
+    said, total = found.declared, found.total
+    if said is None or (said.restarts, said.downtime_s, said.money) == (None, None, None):
+        return spent(total, currency)
+    restarts, down = count(total.restarts, "restart"), seconds(total.downtime_s)
+    if said.restarts is not None:
+        restarts = f"{total.restarts} of {count(said.restarts, 'restart')}"
+    if said.downtime_s is not None:
+        down += f" of {seconds(said.downtime_s)}"
+    parts = [restarts, f"{down} down", f"{seconds(total.occupied_s)} occupied"]
+    if said.money is not None:
+        parts.append(f"{total.money:.2f} of {money(said.money, currency)}")
+    elif currency or total.money:
+        parts.append(money(total.money, currency))
+    return ", ".join(parts) + (" | over the budget" if found.is_over else "")
 
 
 def _hypotheses(found: Status, currency: str) -> Iterator[str]:

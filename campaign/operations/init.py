@@ -7,6 +7,7 @@ from pathlib import Path
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
+from campaign.operations.declared import declared
 from campaign.workspace import Workspace
 
 _FILES = {
@@ -38,6 +39,7 @@ def init(folder: Path) -> tuple[Path, ...]:
     system = workspace.load_system()
     with Recorder.open(workspace.ledger, create=True) as recorder:
         recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
+    declared(workspace)
     return (*written, workspace.ledger)
 
 

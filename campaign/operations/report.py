@@ -2,9 +2,11 @@
 
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 
 from campaign.errors import CampaignError
 from campaign.ledger.reads import Ledger
+from campaign.operations.declared import declared
 from campaign.report.content import MOST_RUNS, Report, collect
 from campaign.report.disguise import Disguise, rewritten
 from campaign.report.outlook import Outlook, Proposal
@@ -27,6 +29,8 @@ def report(
     """
     with Ledger.open(workspace.ledger) as ledger:
         found = collect(ledger, scope, _outlook(workspace, ledger), most)
+        if not ledger.run_count() and (said := declared(workspace)) is not None:
+            found = replace(found, campaign=said.name, symptom=said.symptom)
     return rewritten(found, Disguise(_hosts(workspace))) if hide_hosts else found
 
 

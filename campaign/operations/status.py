@@ -1,10 +1,11 @@
-"""status: where the campaign stands, from the ledger alone."""
+"""status: where the campaign stands, from the ledger, with the budget of campaign.yaml."""
 
 from dataclasses import dataclass, replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
+from campaign.operations.declared import Declared, declared
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts, pooled
 from hypotheses.tally import Tally, tally
@@ -16,7 +17,8 @@ class Status:
 
     `baseline` pools the valid baselines that suspects are held against, `tally` is what they show,
     and `unlike` counts the trials of those under other conditions; `running` are runs under way,
-    `left` those that were interrupted or could not be put back whole, the newest first.
+    `left` those that were interrupted or could not be put back whole, the newest first. `declared`
+    is what campaign.yaml says, None while it is not valid.
     """
 
     campaign: records.CampaignRecord | None
@@ -29,17 +31,35 @@ class Status:
     running: tuple[records.Run, ...]
     left: tuple[records.Run, ...]
     latest: records.Run | None
+    declared: Declared | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether more was spent than the budget allows."""
+        if self.declared is None:
+            return False
+        limits = self.declared.restarts, self.declared.downtime_s, self.declared.money
+        spent = self.total.restarts, self.total.downtime_s, self.total.money
+        return any(
+            limit is not None and so_far > limit
+            for so_far, limit in zip(spent, limits, strict=True)
+        )
 
 
 def status(workspace: Workspace) -> Status:
-    """Reads the ledger. Errors: CampaignError where there is none."""
+    """Reads the ledger and what campaign.yaml declares.
+
+    Until a run takes over what it says, the campaign is called as there. Errors: CampaignError
+    where there is no ledger.
+    """
+    said = declared(workspace)
     with Ledger.open(workspace.ledger) as ledger:
-        unsettled = ledger.unsettled()
+        unsettled, runs = ledger.unsettled(), ledger.run_count()
         baseline = ledger.baselines()
         return Status(
-            campaign=_without_key(ledger.campaign()),
+            campaign=_as_declared(_without_key(ledger.campaign()), said, runs),
             total=ledger.total_cost(),
-            runs=ledger.run_count(),
+            runs=runs,
             baseline=pooled(baseline),
             tally=tally(baseline),
             unlike=pooled(ledger.observations_of(kind="baseline")).n - pooled(baseline).n,
@@ -47,7 +67,17 @@ def status(workspace: Workspace) -> Status:
             running=tuple(run for run in unsettled if run.status == "running"),
             left=tuple(run for run in unsettled if run.status != "running"),
             latest=next(iter(ledger.runs(limit=1)), None),
+            declared=said,
         )
+
+
+def _as_declared(
+    campaign: records.CampaignRecord | None, said: Declared | None, runs: int
+) -> records.CampaignRecord | None:
+    """What was spent in a run was spent in the currency of its time, and is called by that."""
+    if campaign is None or said is None or runs:
+        return campaign
+    return replace(campaign, name=said.name, symptom=said.symptom, currency=said.currency)
 
 
 def _without_key(campaign: records.CampaignRecord | None) -> records.CampaignRecord | None:

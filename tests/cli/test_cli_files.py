@@ -201,3 +201,19 @@ def test_a_workspace_may_lie_anywhere(tmp_path: Path) -> None:
         assert made.run("runs", "show", "probe").returncode == 0
     finally:
         made.run("services", "stop")
+
+
+def test_status_tells_the_campaign_as_its_file_has_it_now(tmp_path: Path) -> None:
+    made = Toy(tmp_path, 0)
+    made.run("init")
+    file = tmp_path / "campaign.yaml"
+    text = file.read_text(encoding="utf-8").replace("campaign: my-campaign", "campaign: mine")
+    file.write_text(f"{text}\nbudget: {{restarts: 2, downtime: 45m, money: 50}}\n")
+    told = made.run("status").stdout.splitlines()[0]
+    assert told == (
+        "mine | 0 runs | 0 of 2 restarts, 0.0 s of 45 m 00 s down, 0.0 s occupied,"
+        " 0.00 of 50.00 USD"
+    )
+    assert made.run("report").stdout.startswith("# mine\n")
+    file.write_text("campaign: [", encoding="utf-8")
+    assert "! campaign.yaml is not valid; run: campaign check" in made.run("status").stdout

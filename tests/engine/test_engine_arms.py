@@ -38,7 +38,9 @@ def test_abba_interleaves_and_the_verdict_uses_every_block(stage: Stage) -> None
     assert len(cycles) == 4, "two boots of the same arm restart, and the last one is the base"
     terms = stage.rows("SELECT * FROM run_terms")[0]
     assert (terms["schedule"], terms["blocks"], terms["seed"]) == ("abba", 1, None)
-    assert "order       abba, 1 block" in stage.run("runs", "show", stage.newest()["id"]).out
+    shown = stage.run("runs", "show", stage.newest()["id"]).out
+    assert "order       abba, 1 block" in shown
+    assert all(shown.count(f"observed [{arm} {at}] by") == 1 for arm in set(order) for at in (1, 2))
     stage.check_untouched()
 
 

@@ -138,3 +138,15 @@ def test_a_broken_playbook_never_keeps_anyone_from_the_report(tmp_path: Path) ->
     assert (
         "## Next\n\n- what to run next is not known: playbooks/broken.yaml:1:8: " in broken.stdout
     )
+
+
+def test_status_says_what_was_spent_of_the_budget_and_where_it_is_over(rich: Toy) -> None:
+    file = rich.root / "campaign.yaml"
+    before = file.read_text(encoding="utf-8")
+    try:
+        file.write_text(f"{before}\nbudget: {{restarts: 2}}\n", encoding="utf-8")
+        told = rich.run("status").stdout.splitlines()[0]
+    finally:
+        file.write_text(before, encoding="utf-8")
+    assert "8 of 2 restarts, 20 s down, " in told
+    assert told.endswith("| over the budget")
