@@ -30,12 +30,12 @@ class Peer(ABC):
     def cycle(self) -> None: ...
 
 
-def succeed(command: list[str], given: str = "", **environ: str) -> None:
-    """Runs a command. Raises SystemExit with what it said where it fails."""
+def succeed(command: list[str], given: str = "", cwd: Path | None = None, **environ: str) -> None:
+    """Runs a command, in `cwd` if it is given. Raises SystemExit with what it said if it fails."""
     inherited = {**os.environ, **environ}
     inherited.pop("PYTHONDONTWRITEBYTECODE", None)  # installed commands have theirs written
     done = subprocess.run(
-        command, input=given, capture_output=True, text=True, env=inherited, check=False
+        command, input=given, capture_output=True, text=True, env=inherited, cwd=cwd, check=False
     )
     if done.returncode:
         raise SystemExit(f"{shlex.join(command)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -338,7 +338,7 @@ class Pyinfra(_Installed):
     def cycle(self) -> None:
         pyinfra = str(self.bin / "pyinfra")
         files = [str(self.folder / name) for name in ("inventory.py", "deploy.py")]
-        succeed([pyinfra, "-y", *files])
+        succeed([pyinfra, "-y", *files], cwd=self.files)  # it leaves a log where it is started
 
 
 def peers(folder: Path, fleet: Fleet, names: list[str]) -> list[Peer]:
