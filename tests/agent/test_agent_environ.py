@@ -99,5 +99,7 @@ def test_who_listens(host: Host, family: socket.AddressFamily, address: str) -> 
         deaf.bind((address, 0))
         listener.listen()
         port, other = listener.getsockname()[1], deaf.getsockname()[1]
-        assert host.listening([port, other]) == {port: (os.getpid(),)}
+        found = host.listening([port, other])
+        assert list(found) == [port]
+        assert os.getpid() in found[port]  # a child between its fork and its exec holds it, too
     assert host.listening([port]) == {}

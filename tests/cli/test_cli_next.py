@@ -128,7 +128,7 @@ def test_power_says_what_planned_trials_can_and_cannot_show(toy: Toy) -> None:
     for text in (
         "fix: 40 trials against baseline (8/40, 20.0% (10.5-34.8%))",
         "separated from baseline only at 1/40 or fewer",
-        "one restart is at most leading",
+        "counts alone are at most leading",
         "a rate that is only halved takes about 195 trials an arm",
         "40 trials after one restart weigh as 14",
         "one like it settles whether removing rule ends it",

@@ -134,7 +134,8 @@ def test_expectations_decide_the_exit_and_output_is_pure_json(ready: Toy) -> Non
     assert json.loads(unmet.stdout)["exit"] == 1
     assert "the verdicts are not all supported" in unmet.stderr
     nothing = ready.run("run", "baseline", "-y", "--expect", "supported")
-    assert nothing.returncode == 1  # a baseline has no verdict that could be it
+    assert nothing.returncode == 2
+    assert "no verdict will be given" in nothing.stderr
 
 
 def test_json_is_all_of_the_output_of_every_command(ready: Toy) -> None:
