@@ -18,6 +18,11 @@ import toy as toys  # noqa: E402
 from toy_stop import stop_services  # noqa: E402
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Twice the cores: for most of their time most tests wait for real services."""
+    return 2 * (os.cpu_count() or 1)
+
+
 @pytest.fixture
 def toy(tmp_path: Path) -> Iterator[toys.Toy]:
     """A workspace of its own, whose services are stopped at the end whatever the test did."""

@@ -82,7 +82,7 @@ def meddled(stage: Stage) -> str:
     """A run in which somebody else changes a file of ours; what it says to do."""
     with (stage.root / "repro.py").open("a", encoding="utf-8") as file:
         file.write(MEDDLE)
-    stage.run("run", "baseline", "-y", "-e", "trials=1")
+    stage.run("run", "baseline", "-y", "-e", "trials=5")
     rule = stage.root / "src" / "rule.py"
     rule.write_text(rule.read_text(encoding="utf-8").replace("# mine\n", ""), encoding="utf-8")
     stage.up_again()

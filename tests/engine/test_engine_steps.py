@@ -148,6 +148,7 @@ def test_two_playbooks_that_touch_one_file(stage: Stage) -> None:
     assert ended.code == 0, ended.err
     rates = stage.rows(
         "SELECT fail, n, run.playbook AS playbook FROM trial_rates JOIN run ON id = run"
+        " ORDER BY started_at"
     )
     assert [(one["playbook"], one["fail"], one["n"]) for one in rates] == [
         ("fix", 0, 5),
