@@ -48,6 +48,8 @@ class Hosts:
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
         self._held: set[str] = set()
+        self._unanswered: dict[str, Channel] = {}
+        self._given_up = False
         self._dialling = {name: threading.Lock() for name in self._machines}
         if any(machine.ssh for machine in self._machines.values()):
             import playbooks.hosts.ssh  # noqa: F401 - before anything beside the dialling loads
@@ -107,6 +109,15 @@ class Hosts:
         all_at_once(host.close for host in self._open.values())
         self._open.clear()
 
+    def give_up(self) -> None:
+        """From any thread: agents that have not answered yet are ended, and no more are started.
+
+        Who waits for one learns that it did not start.
+        """
+        self._given_up = True
+        for channel in tuple(self._unanswered.values()):
+            channel.abandon()
+
     def _opened(self, name: str, *, lock: bool) -> Host:
         with self._dialling[name]:
             host = self._open.get(name)
@@ -129,7 +140,7 @@ class Hosts:
     def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
         try:
             channel = self._channel(self._machines[name], replaces)
-            return Host.open(channel, lock=lock, who=operator(), run=self._run, name=name)
+            return self._greet(name, channel, lock=lock)
         except HostError as error:
             code = Exit.REFUSED if error.kind in _REFUSALS else Exit.UNREACHABLE
             raise CampaignError(code, f"host {name}: {error}") from error
@@ -137,6 +148,15 @@ class Hosts:
             raise CampaignError(
                 Exit.UNREACHABLE, f"host {name}: the agent did not start: {error.reason}"
             ) from error
+
+    def _greet(self, name: str, channel: Channel, *, lock: bool) -> Host:
+        self._unanswered[name] = channel
+        try:
+            if self._given_up:
+                channel.abandon()
+            return Host.open(channel, lock=lock, who=operator(), run=self._run, name=name)
+        finally:
+            del self._unanswered[name]
 
     def _channel(self, machine: Machine, replaces: int) -> Channel:
         """A new agent on the machine; `replaces` is the pid of one that was lost there, or 0."""

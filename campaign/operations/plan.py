@@ -1,7 +1,7 @@
 """check and plan: what the files say, and what a run of them would do."""
 
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -104,13 +104,18 @@ def _slugs(workspace: Workspace) -> tuple[str, ...]:
         return tuple(one.slug for one in ledger.hypotheses())
 
 
-def plan(workspace: Workspace, request: Request) -> Planned:
+def plan(
+    workspace: Workspace, request: Request, opening: Callable[[Hosts], None] = lambda _: None
+) -> Planned:
     """Plans a run, changing nothing; hosts are opened for reading only.
+
+    `opening` gets them before any is dialled, so that another thread can give them up.
 
     Errors: LoadError; those of `plan_on`.
     """
     system, playbooks = load(workspace, request)
     with open_hosts(workspace, system, "plan") as hosts:
+        opening(hosts)
         return plan_on(hosts, workspace, system, playbooks, request.accepted)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from textual.dom import DOMNode
 
+from campaign.engine.session import Hosts
 from campaign.errors import CampaignError
 from campaign.operations.plan import Planned, Request, plan
 from campaign.workspace import Workspace
@@ -14,7 +15,7 @@ class Attempt:
     """One attempt to plan: `planned` or `failed` is called on the screen's thread, once.
 
     Hosts are dialled, which may take as long as their timeouts; after `give_up` nothing is called,
-    and the program may end without waiting for them.
+    and agents that have not answered yet are ended.
     """
 
     def __init__(
@@ -24,20 +25,28 @@ class Attempt:
         self._planned = planned
         self._failed = failed
         self._given_up = False
+        self._hosts: Hosts | None = None
 
     def start(self, workspace: Workspace, request: Request) -> None:
         """Begins; returns at once."""
         threading.Thread(target=self._plan, args=(workspace, request), daemon=True).start()
 
     def give_up(self) -> None:
-        """Forgets it."""
+        """Forgets it, and leaves no agent behind that would answer to nobody."""
         self._given_up = True
+        if self._hosts is not None:
+            self._hosts.give_up()
+
+    def _opening(self, hosts: Hosts) -> None:
+        self._hosts = hosts
+        if self._given_up:
+            hosts.give_up()
 
     def _plan(self, workspace: Workspace, request: Request) -> None:
         from playbooks.language.problems import LoadError
 
         try:
-            planned = plan(workspace, request)
+            planned = plan(workspace, request, self._opening)
         except (LoadError, CampaignError) as error:
             self._tell(self._failed, str(error))
         except Exception as error:  # noqa: BLE001 - in a thread of its own nobody else would tell

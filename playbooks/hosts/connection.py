@@ -26,6 +26,9 @@ class Channel(Protocol):
     def close(self) -> None:
         """Lets the agent go: it sees the end of its input and ends. May be called twice."""
 
+    def abandon(self) -> None:
+        """Ends an agent that has not answered yet, without waiting for it; from any thread."""
+
     def last_words(self) -> str:
         """The last lines the agent wrote on its standard error."""
 

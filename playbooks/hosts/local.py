@@ -84,6 +84,9 @@ class LocalChannel:
         with self._listening:
             self._stderr.close()
 
+    def abandon(self) -> None:
+        self._agent.kill()
+
     def last_words(self) -> str:
         with self._listening:
             if not self._stderr.closed:

@@ -82,6 +82,9 @@ class SshChannel:
         self._channel.status_event.wait(CLOSING_LIMIT_S)
         self._hang_up()
 
+    def abandon(self) -> None:
+        self._hops.close()
+
     def last_words(self) -> str:
         text = b"".join(self._stderr)[-_LAST_BYTES:].decode("utf-8", "replace")
         return "\n".join(text.splitlines()[-_LAST_LINES:])

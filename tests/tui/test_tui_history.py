@@ -9,6 +9,7 @@ from toy import Toy
 from tui_picture import matches
 from tui_pilot import drive, lines, shows, text, until
 
+from campaign.ledger.reads import Ledger
 from campaign.tui.app import CampaignApp
 
 
@@ -93,6 +94,8 @@ def test_a_retraction_needs_a_reason_and_shows_its_command(told: Story) -> None:
         await shows(pilot, "retracted: wrong load")
 
     drive(told.recorder.path.parent, script)
+    with Ledger.open(told.recorder.path) as ledger:
+        assert ledger.run("baseline-000001").retracted == "wrong load"
 
 
 def test_the_raw_output_is_read_from_the_file_and_searched(toy: Toy) -> None:

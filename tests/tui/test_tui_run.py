@@ -1,8 +1,10 @@
 """Choosing, planning, confirming and following a run; and one that was started elsewhere."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -92,19 +94,32 @@ def test_nothing_typed_is_lost_whatever_comes_of_planning(known: Toy) -> None:
     drive(known.root, script)
 
 
+def alive(pid: Path) -> bool:
+    """Whether the process that the file names is there."""
+    written = pid.read_text(encoding="utf-8") if pid.exists() else ""
+    return bool(written) and Path(f"/proc/{written.strip()}/exe").exists()
+
+
+def runs(toy: Toy) -> list[dict[str, Any]]:
+    """The ledger's runs, the newest first."""
+    return [one["run"] for one in json.loads(toy.run("runs", "list", "--json").stdout)]
+
+
 def test_a_plan_that_takes_too_long_is_given_up(known: Toy) -> None:
     slow = known.root / "slow"
-    slow.write_text("#!/bin/sh\nexec sleep 1000\n", encoding="utf-8")
+    slow.write_text('#!/bin/sh\necho $$ >"$0.pid"\nexec sleep 1000\n', encoding="utf-8")
     slow.chmod(0o755)
 
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await choose(pilot, "fix")
         await pilot.press("ctrl+s")
         await shows(pilot, "Planning: the hosts are asked")
+        await until(pilot, lambda: alive(slow.with_suffix(".pid")))
         await pilot.press("escape")
         await shows(pilot, "Planning was given up")
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
+        await until(pilot, lambda: not alive(slow.with_suffix(".pid")))
 
     with edited(known, "here: {local: true}", f"here: {{local: true, python: {slow}}}"):
         drive(known.root, script)
@@ -126,6 +141,9 @@ def test_a_protected_campaign_is_run_once_its_name_is_typed(ready: Toy) -> None:
 
     with edited(ready, "cost:", "protected: true\ncost:"):
         drive(ready.root, script)
+    (run,) = runs(ready)
+    assert run["command"] == "campaign run fix -e trials=5 --yes-i-mean toy"
+    assert run["status"] == "completed"
 
 
 def test_a_run_that_is_refused_says_why(known: Toy) -> None:
@@ -140,6 +158,7 @@ def test_a_run_that_is_refused_says_why(known: Toy) -> None:
         await shows(pilot, "Nothing is running")
 
     drive(known.root, script)
+    assert runs(known) == []
 
 
 @contextmanager

@@ -86,6 +86,10 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         if workspace is not None:
             self._read.ask(lambda: offered(workspace))
 
+    def on_unmount(self) -> None:
+        if self._attempt is not None:
+            self._attempt.give_up()
+
     def _list_them(self, found: tuple[Offered, ...]) -> None:
         self._offered = {one.name: one for one in found}
         self._narrow()
