@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import zip_longest
-from typing import BinaryIO
 
 from hypotheses.comparison import Comparison
 from playbooks.parsers.lines import LINE_LIMIT, without_escapes
@@ -92,12 +91,20 @@ class _Join:
         return frozenset(keys)
 
 
-def log_lines(log: BinaryIO) -> Iterator[bytes]:
-    """The lines of `log`, of each at most LINE_LIMIT bytes: the rest of a longer one is skipped."""
-    while line := log.readline(LINE_LIMIT):
-        yield line
-        while line and not line.endswith(b"\n"):
-            line = log.readline(LINE_LIMIT)
+def log_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a log that comes in `chunks`, of each at most LINE_LIMIT bytes: the rest of a
+    longer one is skipped.
+    """
+    line = bytearray()
+    for chunk in chunks:
+        *ended, begun = chunk.split(b"\n")
+        for piece in ended:
+            line += piece[: LINE_LIMIT - len(line)]
+            yield bytes(line)
+            line.clear()
+        line += begun[: LINE_LIMIT - len(line)]
+    if line:
+        yield bytes(line)
 
 
 def scan(lines: Iterable[bytes], match: str, *, needs_value: bool = True) -> Iterator[Row]:

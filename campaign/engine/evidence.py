@@ -37,12 +37,7 @@ class _Log:
         self.lost += log.lost
 
     def lines(self) -> Iterator[bytes]:
-        rest = b""
-        for chunk in self.chunks():
-            *whole, rest = (rest + chunk).split(b"\n")
-            yield from whole
-        if rest:
-            yield rest
+        return join.log_lines(self.chunks())
 
 
 def collect(session: Session, place: Place, step_id: str, action: Collect) -> str:

@@ -67,10 +67,6 @@ class KnownHosts:
         """The types of the keys that are known: ask the host for one of these first."""
         return tuple(dict.fromkeys(line.key.kind for line in self._plain))
 
-    def is_new(self) -> bool:
-        """Whether the files have no key of this host at all."""
-        return not self._plain
-
     def check(self, key: HostKey, asked: str) -> None:
         """Accept the key that the host presents; `asked` is the operator's name for it.
 

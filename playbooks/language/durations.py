@@ -36,17 +36,6 @@ def seconds(text: str) -> float:
     )
 
 
-def duration(amount: float) -> str:
-    """`amount` seconds, rounded to the millisecond, as `seconds` reads it: `1h30m`, `200ms`."""
-    rest = round(amount * 1000)
-    parts = []
-    for unit, size in (("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
-        whole, rest = divmod(rest, size)
-        if whole:
-            parts.append(f"{whole}{unit}")
-    return "".join(parts) or "0s"
-
-
 def size(text: str) -> int:
     """The bytes that `text` names: KB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
 
@@ -56,11 +45,3 @@ def size(text: str) -> int:
     if found is None:
         raise ValueError(f"expected {SIZE}")
     return int(found[1]) * _BYTES[found[2] or "B"]
-
-
-def size_text(amount: int) -> str:
-    """`amount` bytes, exactly, in the largest unit that divides them: `64MiB`, `10MB`, `7B`."""
-    for unit, one in _BYTES.items():
-        if amount and amount % one == 0:
-            return f"{amount // one}{unit}"
-    return f"{amount}B"
