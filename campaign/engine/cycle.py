@@ -103,7 +103,7 @@ def begin(services: Sequence[Service], hosts: Hosts, groups: Groups) -> Lived:
     `groups` are the names that restart together, in order. A service that already fails its
     probes has been down since then, not since the stop. Errors: HostLost.
     """
-    looks = (partial(_failing, one, hosts[one.host]) for one in services)
+    looks = (partial(failing_since, one, hosts[one.host]) for one in services)
     failing = [at for at in at_once(looks) if at is not None]
     now = hosts[services[0].host].clock()
     names = tuple(one.name for one in services)
@@ -251,7 +251,11 @@ def _told(error: HostError) -> str:
     return f"{error.message}; its last log lines: {' | '.join(lines[-5:])}" if lines else str(error)
 
 
-def _failing(service: Service, host: Host) -> float | None:
+def failing_since(service: Service, host: Host) -> float | None:
+    """When a probe of a service that runs was seen to fail just now, on its host's clock.
+
+    None where none fails; those from other hosts and of the log are not asked. Errors: HostLost.
+    """
     spec = spec_of(service)
     if not host.service_state(spec).running:
         return None

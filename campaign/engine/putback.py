@@ -17,6 +17,7 @@ from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.files import Journal, PutBack
 from playbooks.hosts.host import Host
+from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import with_groups
 from playbooks.services.specs import Groups, from_specs
@@ -280,7 +281,7 @@ def _limit(services: Sequence[Service]) -> str:
 
 
 def _to_restart(linked: Sequence[_Way], hosts: Hosts) -> tuple[Service, ...]:
-    """The services that may have run a change, or that a restart left down, with their groups.
+    """The services that may have run a change, or that a restart left ill, with their groups.
 
     A process has run a change when it started between the change and its restoration, both on
     its host's boot clock. Errors: HostLost, HostError.
@@ -302,7 +303,7 @@ def _due(way: _Way, host: Host) -> list[str]:
 
 def _is_due(service: Service, host: Host, journal: Journal) -> bool:
     state = host.service_state(spec_of(service))
-    if service.name in journal.restarting and not state.running:
+    if service.name in journal.restarting and not _is_well(service, state, host):
         return True
     starts = [process.started_boot for process in state.processes]
     return any(
@@ -310,3 +311,8 @@ def _is_due(service: Service, host: Host, journal: Journal) -> bool:
         for trace in journal.traces
         for start in starts
     )
+
+
+def _is_well(service: Service, state: ServiceState, host: Host) -> bool:
+    """Whether it runs and answers; its manager may have started it anew only just now."""
+    return state.running and cycle.failing_since(service, host) is None

@@ -114,7 +114,7 @@ class Manager:
         self._call("stop", "StopUnit", unit, "replace")
 
     def reset_failed(self, unit: str) -> None:
-        """Has it forget that a unit failed."""
+        """Has it forget that a unit failed, and how often it was started of late."""
         self._call("reset-failed", "ResetFailedUnit", unit)
 
     def daemon_reload(self) -> None:

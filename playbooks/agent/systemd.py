@@ -63,9 +63,8 @@ class Unit(Managed):
         newest = journald.Newest()
         if self._need_reload(shown) or (was_held and self._changed_since_read(shown)):
             self._manager.daemon_reload()
-        if before.failed:
-            with suppress(VerbError):  # systemd may have forgotten it meanwhile
-                self._manager.reset_failed(self.unit)
+        with suppress(VerbError):  # systemd may not know it
+            self._manager.reset_failed(self.unit)  # its count of recent starts, too
         cursor = newest.cursor()
         self._manager.start(self.unit)
         return self._started(cursor)

@@ -342,6 +342,7 @@ class TestService:
         assert running.returncode == 5, said
         assert "the files are as they were, but app did not become healthy" in said
         assert far.files() == before
+        assert far.run("recover").returncode == 5, "it runs, but is not healthy yet"
         (far.there / "may-serve").touch()
         far.check_recovers(before)
 
