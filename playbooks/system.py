@@ -94,6 +94,22 @@ class HealthCheck:
 
 
 @dataclass(frozen=True)
+class Hook:
+    """A command around a service's restarts: `do`, what takes it back, and whether that is needed.
+
+    `check` exits 0 while its effect is in place. They run in `cwd` on the host `on` (None: the
+    service's own).
+    """
+
+    do: tuple[str, ...]
+    cwd: str
+    on: str | None = None
+    undo: tuple[str, ...] | None = None
+    check: tuple[str, ...] | None = None
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True)
 class EnvMethod:
     """How a service's environment is edited: in which file, `path`, of which kind.
 
@@ -155,7 +171,13 @@ Manager = ProcessSpec | SystemdSpec | CommandSpec
 
 @dataclass(frozen=True)
 class Service:
-    """A service of the system; `manager` says who starts and stops it, and how."""
+    """A service of the system; `manager` says who starts and stops it, and how.
+
+    `before_stop` hooks run before each stop and are undone once it is healthy again;
+    `after_healthy` hooks run once it is healthy in a boot and are undone before its next stop.
+    `proof` has, by variable, the probe by which the service itself says its value: `{{ value }}`
+    in it stands for that.
+    """
 
     name: str
     host: str
@@ -164,6 +186,9 @@ class Service:
     health: tuple[HealthCheck, ...] = ()
     ports: tuple[int, ...] = ()
     stop_timeout_s: float = 20.0
+    before_stop: tuple[Hook, ...] = ()
+    after_healthy: tuple[Hook, ...] = ()
+    proof: Mapping[str, Probe] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

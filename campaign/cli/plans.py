@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from campaign.cli.text import columns, count, money, seconds, shown
+from campaign.engine.hooks import hooks_of
 from campaign.operations.plan import Planned
 from campaign.redact import Redactor
 from playbooks.diff import unified
@@ -79,10 +80,18 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
     if boot.services:
         down = f"{'guessed' if forecast.guessed else 'about'} {seconds(forecast.downtime_s)} down"
         yield f"     restart {', '.join(boot.services)}  ({down})"
+        yield from _hooks(planned, boot)
     elif boot.playbook is None:
         yield "     nothing to put back: the base is running already"
     for step in boot.measures:
         yield f"     {_step(step)}"
+
+
+def _hooks(planned: Planned, boot: Boot) -> Iterator[str]:
+    """What the services want run around that restart; what has an undo is not left at the base."""
+    services = [planned.system.services[name] for name in boot.services]
+    for name, undo in hooks_of(services, last=boot.playbook is None):
+        yield f"       {name}  ({undo or 'no undo'})"
 
 
 def _about(boot: Boot) -> str:

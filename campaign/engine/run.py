@@ -10,6 +10,7 @@ from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
 from campaign.engine.budget import price_of_boot
 from campaign.engine.events import BootStarted
+from campaign.engine.hooks import Hooks
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import StepFailed
 from campaign.engine.pause import hold
@@ -86,6 +87,7 @@ class _Walk:
         self._session = session
         self._books = Books(session.recorder, session.system.cost)
         self._runs: dict[int, _Running] = {}
+        self._hooks = Hooks(session.hosts, session.batch, session.stop)
         self._walks: list[BootWalk] = []
         self._error = ""
 
@@ -121,7 +123,7 @@ class _Walk:
             self._session.emit(
                 BootStarted(boot.position + 1, len(self._plan.boots), boot.title, running.id)
             )
-            walk = BootWalk(self._session, boot, running.id, running.steps)
+            walk = BootWalk(self._session, boot, running.id, running.steps, self._hooks)
             self._walks.append(walk)
             with _closing(walk):
                 walk.enter(previous)

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from playbooks.language.fieldtypes import is_url
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import meant, shown, suggest
+from playbooks.language.service_references import check_service
 from playbooks.system import Reproducer, System
 from playbooks.templates import TemplateError, names, render, unset
 
@@ -26,6 +27,7 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
         for check in service.get("health").items:
             _known(document, check.get("on"), "host", hosts)
         _env_method(document, service)
+        check_service(document, service, hosts)
     for reproducer in root.get("reproducers").entries.values():
         _host(document, reproducer, "on", hosts)
         _well_formed(document, reproducer)

@@ -133,12 +133,55 @@ HealthShape = Annotated[
 ]
 
 
+class HttpProofShape(RequestShape):
+    http: Url = entry("URL", "What is asked; `match` holds {{ value }}.")
+
+
+class CommandProofShape(Shape):
+    command: Words = entry("command", "Exits 0 where the variable has {{ value }}.")
+
+
+class LogProofShape(Shape):
+    log: Regex = entry("regex", "Finds what the service logs of {{ value }} after its start.")
+
+
+ProofShape = Annotated[
+    Annotated[HttpProofShape, Tag("=http")]
+    | Annotated[CommandProofShape, Tag("=command")]
+    | Annotated[LogProofShape, Tag("=log")],
+    one_of("http", "command", "log"),
+]
+
+
+class UndoableShape(Shape):
+    do: Words = entry("command", "What to run: a list of words, or one text for /bin/sh.")
+    undo: Words | None = entry("command", "What takes its effect back.", None)
+    check: Words | None = entry("command", "Exits 0 while its effect is in place.", None)
+    timeout: Timeout = entry("duration", "How long each may take.", "1m")
+
+
+class HookShape(UndoableShape):
+    on: Name | None = entry("host", "Where it runs; else on the service's host.", None)
+    cwd: Text | None = entry(
+        "folder", "Where it runs: here else in the workspace, on other hosts in /.", None
+    )
+
+
 class _ServiceShape(Shape):
     host: Name | None = entry("host", "Its host; may be left out where there is only one.", None)
     env: EnvMethodShape | None = entry("method", "How its environment is edited.", None)
     health: list[HealthShape] = entry("health checks", "What must hold for it to be healthy.", [])
     ports: list[Port] = entry("ports", "The ports that must be free before it starts.", [])
     stop_timeout: Duration = entry("duration", "How long TERM may take before KILL.", "20s")
+    before_stop: list[HookShape] = entry(
+        "hooks", "Run before each stop; undone once it is healthy again.", []
+    )
+    after_healthy: list[HookShape] = entry(
+        "hooks", "Run once it is healthy in a boot; undone before its next stop.", []
+    )
+    proof: dict[Variable, ProofShape] = entry(
+        "probes", "How the service itself tells the value of a variable, {{ value }}.", {}
+    )
 
 
 class ProcessServiceShape(_ServiceShape):
