@@ -192,6 +192,46 @@ class Service:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """A probe that must hold all through a run, asked from the host `on` every `every_s`.
+
+    It trips where `failures` looks in a row do not hold. During restarts it is only asked where it
+    is to hold `through_restarts`.
+    """
+
+    probe: Probe
+    on: str
+    every_s: float = 5.0
+    timeout_s: float = 5.0
+    failures: int = 1
+    through_restarts: bool = False
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A command that keeps evidence of a failure: what it prints is an artifact.
+
+    `$MAINPID` in its environment is the main process of `service`, where that is given.
+    """
+
+    name: str
+    do: tuple[str, ...]
+    on: str
+    cwd: str
+    service: str | None = None
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class OnFailure:
+    """What is done before a failed run is put back: captures, logs, and a time to look around."""
+
+    capture: tuple[Capture, ...] = ()
+    collect: tuple[str, ...] = ()
+    hold_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class ParseSpec:
     """Which parser reads a reproducer's output, and which outcomes mean what.
 
@@ -273,6 +313,8 @@ class System:
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cost: Cost = field(default_factory=Cost)
     budget: Budget = Budget()
+    guards: tuple[Guard, ...] = ()
+    on_failure: OnFailure = OnFailure()
     statistics: Settings = DEFAULTS
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from functools import partial
 
@@ -20,7 +21,7 @@ from campaign.engine.passage import Passage
 from campaign.engine.proof import Proof
 from campaign.engine.reproduce import reproduce
 from campaign.engine.session import Session
-from campaign.engine.steps import Steps, kind_of, undo_of
+from campaign.engine.steps import Doing, Steps, kind_of, undo_of
 from campaign.engine.survival import Death
 from campaign.engine.together import all_at_once
 from campaign.ledger import records
@@ -39,8 +40,8 @@ class BootWalk:
         self.boot = boot
         self.id = session.recorder.new_id()
         self.hooks = hooks
+        self.run = run
         self._session = session
-        self._run = run
         self._steps = steps
         self._started = session.clock()
         self._passage = Passage(session, boot, self.id, steps, hooks)
@@ -86,6 +87,16 @@ class BootWalk:
         invalid = self._still_proven(seen, died)
         return BootEvidence(self.boot.arm, self._proof.effect, self._proof.reasons, seen, invalid)
 
+    def doing(self, name: str, kind: str) -> AbstractContextManager[Doing]:
+        """Records a step in it that no playbook asks for, around its performance."""
+        return self._steps.doing(self.id, name, kind)
+
+    def collect(self, step_id: str) -> str:
+        """Keeps the logs that are wanted of a failed run. Errors: HostError, HostLost."""
+        began = {*self._passage.cursors}
+        names = [one for one in self._session.system.on_failure.collect if one in began]
+        return evidence.collect(self._session, self._place(), step_id, Collect(tuple(names)))
+
     def close(self) -> None:
         """Books the time that the boot occupied the system; however it ended."""
         occupied = self._session.clock() - self._started
@@ -101,7 +112,7 @@ class BootWalk:
         boot = records.Boot(
             self.id,
             self._session.batch,
-            self._run,
+            self.run,
             self.boot.position,
             self.boot.arm,
             "\n".join(transition.toggles(self.boot)),
@@ -158,7 +169,7 @@ class BootWalk:
                 records.Edit(
                     self._session.recorder.new_id(),
                     self.id,
-                    self._run,
+                    self.run,
                     edit.host,
                     edit.where,
                     edit.before.sha256,
@@ -201,7 +212,7 @@ class BootWalk:
 
     def _place(self) -> Place:
         return Place(
-            self._run,
+            self.run,
             self.id,
             self._passage.cycle_id,
             self.boot,

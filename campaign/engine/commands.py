@@ -60,7 +60,7 @@ class Doer:
         ended, output = self._run(argv, command)
         if ended.code != 0:
             tail = output.decode(errors="replace").strip()[-CLIPPED:]
-            how = f"timed out after {command.timeout_s:g} s" if ended.timed_out else _how(ended)
+            how = how_ended(ended, command.timeout_s)
             raise CommandFailed(f"{what} {how}: {tail or 'no output'}")
 
     def _run(self, argv: tuple[str, ...], command: Undoable) -> tuple[Exit, bytes]:
@@ -82,5 +82,8 @@ class Doer:
         return ended, b"".join(output)
 
 
-def _how(ended: Exit) -> str:
+def how_ended(ended: Exit, timeout_s: float) -> str:
+    """How a command that did not exit 0 ended, in words."""
+    if ended.timed_out:
+        return f"timed out after {timeout_s:g} s"
     return "was killed by a signal" if ended.code is None else f"exited {ended.code}"

@@ -46,7 +46,8 @@ class Passage:
     def go(self) -> None:
         """Errors: StepFailed, Stopped, HostError, HostLost."""
         boot = self._boot
-        self.cursors = self._log_ends(_logs_read(boot) - {*boot.services})
+        kept = _logs_read(boot) | {*self._session.system.on_failure.collect}
+        self.cursors = self._log_ends(kept - {*boot.services})
         if not boot.services:
             return
         services = [self._session.system.services[name] for name in boot.services]
@@ -54,7 +55,10 @@ class Passage:
         all_at_once(partial(self._note_restart, host, services) for host in homes)
         self._run_hooks(self._hooks.before, services)
         undo = "restarts on the way back" if boot.changed else ""
-        with self._doing(f"restart {', '.join(boot.services)}", "restart", undo) as doing:
+        with (
+            self._session.guards.resting(),
+            self._doing(f"restart {', '.join(boot.services)}", "restart", undo) as doing,
+        ):
             doing.detail = self._live(services).told()
         self._run_hooks(self._hooks.after, services)
         if not boot.changed:

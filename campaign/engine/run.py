@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from campaign.engine import standing
+from campaign.engine.aftermath import kept_evidence
 from campaign.engine.begin import run_row
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
@@ -70,7 +71,8 @@ def execute(plan: Plan, session: Session) -> Outcome:
 
     Errors: CampaignError when not even the first run could be recorded.
     """
-    return _Walk(plan, session).run()
+    with session.guards:
+        return _Walk(plan, session).run()
 
 
 class _Overspent(Exception):  # noqa: N818 - it is no error
@@ -95,9 +97,9 @@ class _Walk:
         code = Exit.COMPLETED
         try:
             self._walk()
-        except Stopped:
+        except Stopped as error:
             code = self._session.stop.exit or Exit.INTERRUPTED
-            self._fail("aborted", "asked to stop")
+            self._fail("aborted", str(error))
         except _Overspent as error:
             code = Exit.REFUSED
             self._fail("aborted", str(error), error.boot.run)
@@ -125,7 +127,7 @@ class _Walk:
             )
             walk = BootWalk(self._session, boot, running.id, running.steps, self._hooks)
             self._walks.append(walk)
-            with _closing(walk):
+            with _closing(walk), kept_evidence(self._session, walk):
                 walk.enter(previous)
                 self._close_before(boot.run)
                 running.evidence.append(walk.measure())

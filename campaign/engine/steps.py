@@ -35,8 +35,8 @@ class Steps:
         doing = Doing(step.id)
         try:
             yield doing
-        except Stopped:
-            self.end(step, "aborted", "asked to stop")
+        except Stopped as error:
+            self.end(step, "aborted", str(error))
             raise
         except Exception as error:
             self.end(step, "failed", str(error))

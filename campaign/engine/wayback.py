@@ -43,7 +43,7 @@ class RecordedWay(Watch):
 
     def put_back(self) -> Restored:
         """Puts everything back, and records what is told until it is over. Errors: Abandoned."""
-        with Beside(self._put_back) as doing:
+        with self._session.guards.told_to(self._tripped), Beside(self._put_back) as doing:
             try:
                 while (told := self._told.get()) is not None:
                     with suppress(Exception):
@@ -87,7 +87,8 @@ class RecordedWay(Watch):
         undoing = Undoing()
         key = self._begun(f"restart {', '.join(services)}", "restart")
         try:
-            yield undoing
+            with self._session.guards.resting():
+                yield undoing
         except BaseException as error:
             undoing.failed = str(error)
             raise
@@ -106,6 +107,11 @@ class RecordedWay(Watch):
             raise
         finally:
             self._ended(key, "failed" if failed else "completed", failed or hooked.detail)
+
+    def _tripped(self, why: str) -> None:
+        """A guard that trips now is told, and stops nothing."""
+        self._ended(self._begun("a guard does not hold", "guard"), "failed", why)
+        self.warn(f"{why}; putting back goes on")
 
     def _homes(self, step: records.Step) -> frozenset[str]:
         """The hosts where `step` did something that can be taken back."""

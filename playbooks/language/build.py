@@ -7,7 +7,7 @@ from pathlib import Path
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
 from playbooks.language import schema, system_schema
-from playbooks.language.build_services import Place, below, service
+from playbooks.language.build_services import Place, below, guard, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
 from playbooks.playbook import (
@@ -55,12 +55,13 @@ def system(
     ]
     place = Place(root, only, frozenset(local))
     reproducers = document.root.get("reproducers")
+    services = {name: service(name, one, place) for name, one in shape.services.items()}
     return System(
         campaign=shape.campaign,
         symptom=shape.symptom,
         root=root,
         hosts={name: _host(name, one, root) for name, one in shape.hosts.items()},
-        services={name: service(name, one, place) for name, one in shape.services.items()},
+        services=services,
         restart_groups=tuple(map(tuple, shape.restart_groups)),
         reproducers={
             name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
@@ -69,6 +70,8 @@ def system(
         versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
         budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
+        guards=tuple(guard(one, place) for one in shape.guard),
+        on_failure=on_failure(shape.on_failure, services, place),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},

@@ -1,20 +1,24 @@
-"""From the checked shapes of services to the frozen ones that everything else works with."""
+"""From the checked shapes of services, guards and captures to the frozen ones of the system."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from playbooks.env import dropins
 from playbooks.language import system_schema
 from playbooks.system import (
+    Capture,
     CommandProbe,
     CommandSpec,
     EnvMethod,
+    Guard,
     HealthCheck,
     Hook,
     HttpProbe,
     LogProbe,
     Manager,
+    OnFailure,
     Probe,
     ProcessSpec,
     Service,
@@ -97,13 +101,60 @@ def _env_method(shape: system_schema.EnvMethodShape, manager: Manager, root: Pat
     return EnvMethod(shape.via, dropins.default_path(unit))
 
 
-def _probe(shape: system_schema.HealthShape | system_schema.ProofShape) -> Probe:
+def guard(shape: system_schema.GuardShape, place: Place) -> Guard:
+    """The guard that a checked shape describes."""
+    return Guard(
+        probe=_probe(shape),
+        on=shape.on or place.only,
+        every_s=shape.every,
+        timeout_s=shape.timeout,
+        failures=shape.failures,
+        through_restarts=shape.through_restarts,
+    )
+
+
+def on_failure(
+    shape: system_schema.OnFailureShape, services: Mapping[str, Service], place: Place
+) -> OnFailure:
+    """What a checked shape says of failed runs."""
+    captures = tuple(_capture(one, services, place) for one in shape.capture)
+    return OnFailure(captures, tuple(shape.collect), shape.hold)
+
+
+def _capture(
+    shape: system_schema.CaptureShape, services: Mapping[str, Service], place: Place
+) -> Capture:
+    script = shape.do[:2] == ["/bin/sh", "-c"]
+    program = (shape.do[-1] if script else shape.do[0]).split()[0].rpartition("/")[2]
+    on = services[shape.service].host if shape.service else shape.on or place.only
+    return Capture(
+        name=shape.name or " ".join(filter(None, [program, shape.service])),
+        do=tuple(shape.do),
+        on=on,
+        cwd=str(place.root) if on in place.local else "/",
+        service=shape.service,
+        timeout_s=shape.timeout,
+    )
+
+
+_Probed = system_schema.HealthShape | system_schema.ProofShape | system_schema.GuardShape
+
+
+def _probe(shape: _Probed) -> Probe:
     match shape:
-        case system_schema.HttpHealthShape() | system_schema.HttpProofShape():
+        case (
+            system_schema.HttpHealthShape()
+            | system_schema.HttpProofShape()
+            | system_schema.HttpGuardShape()
+        ):
             return HttpProbe(shape.http, shape.expect, shape.match, shape.method, shape.body)
-        case system_schema.TcpHealthShape():
+        case system_schema.TcpHealthShape() | system_schema.TcpGuardShape():
             return TcpProbe(shape.tcp)
-        case system_schema.CommandHealthShape() | system_schema.CommandProofShape():
+        case (
+            system_schema.CommandHealthShape()
+            | system_schema.CommandProofShape()
+            | system_schema.CommandGuardShape()
+        ):
             return CommandProbe(tuple(shape.command))
         case system_schema.LogHealthShape() | system_schema.LogProofShape():
             return LogProbe(shape.log)

@@ -1,9 +1,10 @@
-"""Checks what services of campaign.yaml refer to in their hooks and proofs."""
+"""Checks what hooks, proofs, guards and captures of campaign.yaml refer to."""
 
 from collections.abc import Collection, Iterator
 
+from playbooks.language.known import check_host, check_known
 from playbooks.language.marks import Document, Node
-from playbooks.language.problems import shown, suggest
+from playbooks.language.problems import shown
 from playbooks.templates import TemplateError, names
 
 VALUE = "value"
@@ -21,12 +22,27 @@ def check_service(document: Document, service: Node, hosts: Collection[str]) -> 
         _proof(document, variable, proof)
 
 
+def check_watch(
+    document: Document, root: Node, hosts: Collection[str], services: Collection[str]
+) -> None:
+    """Reports guards and captures that are nowhere, or of nothing."""
+    for one in root.get("guard").items:
+        check_host(document, one, "on", hosts)
+    on_failure = root.get("on_failure")
+    for one in on_failure.get("capture").items:
+        check_known(document, one.get("service"), "service", services)
+        if one.get("service") and one.get("on"):
+            what = "it runs on the host of its service: leave 'on' out"
+            document.report(one.get("on").key, what)
+        elif not one.get("service"):
+            check_host(document, one, "on", hosts)
+    check_known(document, on_failure.get("collect"), "service", services)
+    if on_failure.kind == "mapping" and not on_failure.entries:
+        document.report(on_failure.key, "does nothing: give capture, collect or hold")
+
+
 def _hook(document: Document, hook: Node, hosts: Collection[str]) -> None:
-    for node in hook.get("on").texts():
-        if node.text not in hosts:
-            document.report(
-                node.mark, f"unknown host {shown(node.text)}{suggest(node.text, hosts)}"
-            )
+    check_known(document, hook.get("on"), "host", hosts)
     if hook.get("check") and not hook.get("undo"):
         what = "'check' says whether there is something to undo: give 'undo', or leave it out"
         document.report(hook.get("check").key, what)

@@ -204,6 +204,52 @@ ServiceShape = Annotated[
 ]
 
 
+class _GuardShape(Shape):
+    on: Name | None = entry(
+        "host", "Where it is asked from; may be left out for the only one.", None
+    )
+    every: Timeout = entry("duration", "How often it is asked.", "5s")
+    timeout: Timeout = entry("duration", "How long an answer may take.", "5s")
+    failures: int = entry("number", "How many looks in a row must fail for it to trip.", 1, ge=1)
+    through_restarts: bool = entry(
+        "true or false", "Whether it must hold while services restart, too.", False
+    )
+
+
+class HttpGuardShape(_GuardShape, RequestShape):
+    http: Url = entry("URL", "Holds while this URL answers as expected.")
+
+
+class TcpGuardShape(_GuardShape):
+    tcp: Address = entry("address", "Holds while this host:port accepts a connection.")
+
+
+class CommandGuardShape(_GuardShape):
+    command: Words = entry("command", "Holds while this command exits 0.")
+
+
+GuardShape = Annotated[
+    Annotated[HttpGuardShape, Tag("=http")]
+    | Annotated[TcpGuardShape, Tag("=tcp")]
+    | Annotated[CommandGuardShape, Tag("=command")],
+    one_of("http", "tcp", "command"),
+]
+
+
+class CaptureShape(Shape):
+    name: Name | None = entry("name", "What its output is called; else after its command.", None)
+    do: Words = entry("command", "What to run: a list of words, or one text for /bin/sh.")
+    service: Name | None = entry("service", "Runs on its host, with its pid as $MAINPID.", None)
+    on: Name | None = entry("host", "Where it runs, where it is of no service.", None)
+    timeout: Timeout = entry("duration", "How long it may take.", "1m")
+
+
+class OnFailureShape(Shape):
+    capture: list[CaptureShape] = entry("commands", "What keeps evidence, in order.", [])
+    collect: list[Name] = entry("services", "Whose logs since the restart are kept.", [])
+    hold: Duration = entry("duration", "How long all is then held as it is, at most.", "0s")
+
+
 class OutcomesShape(Shape):
     fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", min_length=1)
     passed: list[Text] = entry("outcomes", "The outcomes in which it did not.", [], alias="pass")
@@ -301,6 +347,10 @@ class CampaignFile(Shape):
     )
     cost: CostShape = entry("cost", "What time costs.", CostShape())
     budget: BudgetShape = entry("budget", "What the campaign may cost in all.", BudgetShape())
+    guard: list[GuardShape] = entry("guards", "What must hold all through a run.", [])
+    on_failure: OnFailureShape = entry(
+        "evidence", "What is done before a failed run is put back.", OnFailureShape()
+    )
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
     )

@@ -94,6 +94,24 @@ def test_mistakes(workspace: Workspace, new: str, expected: str) -> None:
     assert any(one.startswith(expected) for one in found), found
 
 
+def test_mistakes_of_guards_and_captures(workspace: Workspace) -> None:
+    text = (
+        "guard: [{command: x, on: there, every: 0s}, {log: x}]\n"
+        "on_failure: {capture: [{do: x, service: prefil}, {do: y, on: here, service: decode}],"
+        " collect: [dcode]}\ncost:"
+    )
+    found = workspace.campaign_problems(("cost:", text))
+    for expected in (
+        "unknown host 'there'",
+        "expected more than nothing",
+        "unknown key 'log'",
+        "unknown service 'prefil' (did you mean 'prefill'",
+        "it runs on the host of its service",
+        "unknown service 'dcode'",
+    ):
+        assert any(expected in one for one in found), (expected, found)
+
+
 def test_hooks_run_where_they_are_said_to(workspace: Workspace) -> None:
     hooks = "    before_stop: [{do: drain, undo: undrain, cwd: lb}]\n"
     text = PREFILL + hooks + "    after_healthy: [{do: [warm]}]\n"
