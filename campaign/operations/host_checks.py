@@ -109,6 +109,13 @@ def _size(number: int) -> str:
 def _lock(name: str, holder: Holder | None) -> Finding:
     if holder is None:
         return Finding(name, "lock", "nobody works on it")
+    if holder.waits_until is not None:
+        until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(holder.waits_until))
+        what = (
+            f"{holder.who} is gone and left changes here; agent pid {holder.pid} puts them back at "
+            f"{until}"
+        )
+        return Finding(name, "lock", what, "fail", "put them back now: campaign recover")
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(holder.since))
     run = f" for {holder.run}" if holder.run else ""
     what = f"{holder.who} works on it{run} (agent pid {holder.pid}, since {since})"
