@@ -14,6 +14,7 @@ from campaign.cli.progress import Progress
 from campaign.cli.text import lapse_text, shown, tell
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
+from campaign.operations import detach as detaching
 from campaign.operations import junit
 from campaign.operations import plan as planning
 from campaign.operations.plan import Planned, Request
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from campaign.engine.run import Outcome
     from campaign.operations.accept import Kept
     from campaign.operations.recover import Recovered
+    from playbooks.system import System
 
 WORDS = ("supported", "refuted", "inconclusive", "invalid")
 
@@ -72,6 +74,7 @@ def _show(planned: Planned, diff: bool, as_json: bool) -> None:
     metavar="FILE",
     help="Write how each run ended to FILE, for a CI server.",
 )
+@click.option("--detach", is_flag=True, help="Go on without this terminal, once confirmed.")
 @options.as_json
 @click.pass_context
 def run(
@@ -85,11 +88,13 @@ def run(
     diff: bool,
     expect: str | None,
     junit_xml: Path | None,
+    detach: bool,
     as_json: bool,
 ) -> int:
     """Run the PLAYBOOKs as one campaign, sharing restarts; then put everything back.
 
-    The plan is shown first. Ctrl-C stops and puts back.
+    The plan is shown first. Ctrl-C stops and puts back. With --detach the run goes on by itself:
+    `campaign attach` follows it from any terminal, and its output is kept in .campaign/started.
     """
     follow_parent()
     workspace = options.workspace(context)
@@ -101,15 +106,38 @@ def run(
         return Exit.COMPLETED
     if junit_xml is not None:
         junit.check_place(junit_xml)
+
+    def agree(planned: Planned) -> None:
+        _refuse_unjudged(planned, expect)
+        tell(plans.as_text(planned, diffs=diff))
+        _confirm(planned, yes, yes_i_mean)
+
+    if detach:
+        planned = planning.plan(workspace, request)
+        agree(planned)
+        return _detached(workspace, planned.system, as_json)
     with ready(workspace, request, options.command_line()) as one:
-        _refuse_unjudged(one.planned, expect)
         for lapse in one.lapses:
             tell(shown(lapse_text(lapse)))
-        tell(plans.as_text(one.planned, diffs=diff))
-        _confirm(one.planned, yes, yes_i_mean)
+        agree(one.planned)
         outcome = carry_out(one)
     code = _ended(outcome, expect, as_json)
     return code if junit_xml is None else _junit(junit_xml, workspace, outcome, expect) or code
+
+
+def _detached(workspace: Workspace, system: "System", as_json: bool) -> int:
+    """Starts the same command, confirmed, on its own; its exit code where it did not get to run."""
+    sure = ["--yes-i-mean", system.campaign] if system.protected else ["-y"]
+    words = [one for one in sys.argv[1:] if one not in ("--detach", "-y", "--yes")]
+    done = detaching.detach(workspace, [*words, *sure])
+    if done.run is None:
+        tell(done.printed.read_text("utf-8", "replace").rstrip())
+        return done.process.wait()
+    if as_json:
+        facts = {"run": done.run.id, "pid": done.process.pid, "printed": done.printed}
+        options.print_json({"exit": 0, **facts})
+    tell(f"{done.run.id} goes on by itself; campaign attach {done.run.id} follows it")
+    return Exit.COMPLETED
 
 
 def _refuse_unjudged(planned: Planned, expect: str | None) -> None:

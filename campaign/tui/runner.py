@@ -6,17 +6,14 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from campaign.cli.parent import PARENT
 from campaign.cli.text import shown
+from campaign.operations.detach import new_log
 from campaign.workspace import Workspace
 
-KEPT = 10
-"""What so many runs have printed is kept."""
 _LAST_LINES, _LAST_BYTES = 12, 8192
 
 
@@ -53,7 +50,7 @@ class Runner:
         thread that started it. Errors: OSError.
         """
         self.command, self.asked = command_text(arguments), False
-        self._printed = _new_file(workspace.started)
+        self._printed = new_log(workspace)
         with self._printed.open("wb") as printed:
             self._child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "campaign.cli", *arguments],
@@ -81,12 +78,3 @@ class Runner:
             return ""
         lines = shown(data.decode(errors="replace")).strip().splitlines()
         return "\n".join(lines[-_LAST_LINES:])
-
-
-def _new_file(folder: Path) -> Path:
-    """A new file in `folder`, in which few are kept. Errors: OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in sorted(folder.glob("*.log"))[: 1 - KEPT]:
-        with suppress(OSError):
-            old.unlink()
-    return folder / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
