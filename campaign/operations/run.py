@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
+from campaign.engine.dialling import NOBODY, Ahead
 from campaign.engine.events import Emit
 from campaign.engine.guards import Guards, broken
 from campaign.engine.session import Hosts, Session
@@ -66,11 +67,15 @@ class Ready:
 
 @contextmanager
 def ready(
-    workspace: Workspace, request: Request, command: str, limits: Limits = NO_LIMITS
+    workspace: Workspace,
+    request: Request,
+    command: str,
+    limits: Limits = NO_LIMITS,
+    ahead: Ahead = NOBODY,
 ) -> Iterator[Ready]:
     """Locks the hosts, opens the ledger and plans. `command` is kept with the runs.
 
-    `limits` hold beside the campaign's budget.
+    `limits` hold beside the campaign's budget; `ahead` has the hosts that are dialled already.
 
     Errors: LoadError; CampaignError (REFUSED where another operator holds a host, changes are
     outstanding, trials could not be compared or the budget does not reach, UNREACHABLE, USAGE).
@@ -78,7 +83,7 @@ def ready(
     system, playbooks = load(workspace, request)
     redactor = Redactor(system.secrets)
     with (
-        open_hosts(workspace, system, " ".join(request.playbooks)) as hosts,
+        open_hosts(workspace, system, " ".join(request.playbooks), ahead) as hosts,
         Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):

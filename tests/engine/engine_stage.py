@@ -25,6 +25,8 @@ _SERVER.set_forkserver_preload(
     [
         "campaign.cli.autopilot",
         "campaign.cli.advise",
+        "campaign.cli.execution",
+        "campaign.cli.recovered",
         "campaign.cli.run",
         "campaign.cli.runs",
         "campaign.cli.services",

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
-from campaign.cli.run import recovered_text
+from campaign.cli.recovered import recovered_text
 from campaign.operations import recover as recovering
 from campaign.tui.dialogs.action import ActionDialog
 from campaign.tui.dialogs.text import TextDialog
