@@ -1,5 +1,6 @@
 """plan, run, recover."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from campaign.engine.run import Outcome
     from campaign.operations.accept import Kept
     from campaign.operations.recover import Recovered
+
+AS_PLANNED = "CAMPAIGN_AS_PLANNED"
+"""The environment variable that is as good as --as-planned."""
 
 WORDS = ("supported", "refuted", "inconclusive", "invalid")
 
@@ -64,6 +68,13 @@ def _show(planned: Planned, diff: bool, as_json: bool) -> None:
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
 @click.option(
+    "--as-planned",
+    type=click.Path(path_type=Path),
+    envvar=AS_PLANNED,
+    metavar="FILE",
+    help="Refuse unless the plan is still the one in FILE, which campaign plan --json wrote.",
+)
+@click.option(
     "--expect", type=click.Choice(WORDS), help="Exit 1 unless every verdict is this word."
 )
 @click.option(
@@ -83,6 +94,7 @@ def run(
     accepted: tuple[str, ...],
     dry_run: bool,
     diff: bool,
+    as_planned: Path | None,
     expect: str | None,
     junit_xml: Path | None,
     as_json: bool,
@@ -92,8 +104,11 @@ def run(
     The plan is shown first. Ctrl-C stops and puts back.
     """
     follow_parent()
+    os.environ.pop(AS_PLANNED, None)
     workspace = options.workspace(context)
     request = Request(playbooks, options.parsed(variables), accepted)
+    if dry_run and as_planned is not None:
+        raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
     if dry_run:
         planned = planning.plan(workspace, request)
         _refuse_unjudged(planned, expect)
@@ -101,10 +116,12 @@ def run(
         return Exit.COMPLETED
     if junit_xml is not None:
         junit.check_place(junit_xml)
-    with ready(workspace, request, options.command_line()) as one:
+    given = plans.read(as_planned) if as_planned is not None else None
+    with ready(workspace, request, options.command_line(), given=given) as one:
         _refuse_unjudged(one.planned, expect)
         tell(plans.as_text(one.planned, diffs=diff))
-        _confirm(one.planned, yes, yes_i_mean)
+        if _confirm(one.planned, yes, yes_i_mean):
+            one.look_again()
         outcome = carry_out(one)
     code = _ended(outcome, expect, as_json)
     return code if junit_xml is None else _junit(junit_xml, workspace, outcome, expect) or code
@@ -151,7 +168,8 @@ def watched() -> Iterator[tuple[Progress, Stop]]:
             yield progress, stop
 
 
-def _confirm(planned: Planned, yes: bool, yes_i_mean: str | None) -> None:
+def _confirm(planned: Planned, yes: bool, yes_i_mean: str | None) -> bool:
+    """Whether a person was asked, and has confirmed. Errors: CampaignError (REFUSED)."""
     name = planned.system.campaign
     if planned.system.protected:
         _confirm_protected(name, yes_i_mean)
@@ -159,6 +177,7 @@ def _confirm(planned: Planned, yes: bool, yes_i_mean: str | None) -> None:
         raise CampaignError(Exit.REFUSED, f"this campaign is {name}, not {yes_i_mean}")
     elif not yes and yes_i_mean is None:
         ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
+    return yes_i_mean is None and (planned.system.protected or not yes)
 
 
 def _confirm_protected(name: str, yes_i_mean: str | None) -> None:

@@ -14,6 +14,7 @@ from textual.screen import Screen
 from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
 from campaign.operations.outstanding import outstanding
+from campaign.operations.plan import Planned
 from campaign.operations.status import Status
 from campaign.tui.dialogs.help import HelpDialog, told_bindings
 from campaign.tui.dialogs.quit import Choice, QuitDialog
@@ -203,15 +204,18 @@ class CampaignApp(TheApp):
         self.opened_run = run
         self.switch_mode("history")
 
-    def start_run(self, arguments: Sequence[str]) -> None:
-        """Starts `campaign ARGUMENTS` (a run) as a child process, and goes to the live screen."""
+    def start_run(self, arguments: Sequence[str], planned: Planned) -> None:
+        """Starts `campaign ARGUMENTS` as a child process, and goes to the live screen.
+
+        It is a run of what was `planned`, and refuses to be any other.
+        """
         if self.workspace is None:
             return
         if self.runner.busy:
             self.notify(f"This is still running: {self.runner.command}", severity="warning")
             return
         try:
-            self.runner.start(self.workspace, arguments, self._tell_of_end)
+            self.runner.start(self.workspace, arguments, planned, self._tell_of_end)
         except OSError as error:
             self.notify(f"It could not be started: {error.strerror}", severity="error")
             return

@@ -10,6 +10,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.reactive import reactive
 
+from campaign.operations.plan import Planned
 from campaign.operations.status import Status
 from campaign.tui.runner import Runner
 from campaign.tui.terminal import TerminalDriver
@@ -59,8 +60,11 @@ class TheApp(App[int]):
         """Opens the run of that id on the history screen."""
 
     @abstractmethod
-    def start_run(self, arguments: Sequence[str]) -> None:
-        """Starts `campaign ARGUMENTS` (a run) as a child process, and goes to the live screen."""
+    def start_run(self, arguments: Sequence[str], planned: Planned) -> None:
+        """Starts `campaign ARGUMENTS` as a child process, and goes to the live screen.
+
+        It is a run of what was `planned`, and refuses to be any other.
+        """
 
     def tell(self, why: str) -> None:
         """Shows one line about something that went wrong."""

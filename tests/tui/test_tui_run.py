@@ -153,9 +153,23 @@ def test_a_run_that_is_refused_says_why(known: Toy) -> None:
         await shows(pilot, "Plan for toy")
         (known.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
         await pilot.press("y")
-        await shows(pilot, "not started", "does not fit")
+        await shows(pilot, "refused", "cannot be made any more", "does not fit")
         await pilot.press("escape")
         await shows(pilot, "Nothing is running")
+
+    drive(known.root, script)
+    assert runs(known) == []
+
+
+def test_what_runs_is_the_plan_that_was_confirmed(known: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await choose(pilot, "fix")
+        await pilot.press("ctrl+s")
+        await shows(pilot, "Plan for toy")
+        with edited(known, "timeout: 20s", "timeout: 21s"):
+            await pilot.press("y")
+            await shows(pilot, "refused", "this is not the plan that was", "the service app has")
+        await until(pilot, lambda: not app.runner.busy)
 
     drive(known.root, script)
     assert runs(known) == []

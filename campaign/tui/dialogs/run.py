@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -196,12 +197,12 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
 
     def _ask(self, planned: Planned, request: Request) -> None:
         self._begin_anew()
-        self.app.push_screen(PlanDialog(planned, request), self._confirmed)
+        self.app.push_screen(PlanDialog(planned, request), partial(self._confirmed, planned))
 
-    def _confirmed(self, words: Sequence[str] | None) -> None:
+    def _confirmed(self, planned: Planned, words: Sequence[str] | None) -> None:
         if words is not None:
             self.dismiss()
-            app_of(self).start_run(words)
+            app_of(self).start_run(words, planned)
 
     def _failed(self, why: str) -> None:
         self._attempt = None
