@@ -93,8 +93,9 @@ verdict once the run has been judged.
         from hypotheses.rates import difference_text
 
         if baseline.n and one.unlike:
-            told = f"not to be compared with the baseline: {', '.join(one.unlike)}"
-            yield Text(shown(told), colour(self.app, "warning"))
+            tint = colour(self.app, "warning")
+            yield Text("not to be compared with the baseline:", tint)
+            yield from (Text(shown(f"- {difference}"), tint) for difference in one.unlike)
         elif baseline.n and one.counts.n:
             yield Text(f"difference {difference_text(one.counts, baseline)}")
         yield self._stream(one)
