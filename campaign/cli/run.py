@@ -12,7 +12,7 @@ import click
 from campaign.cli import options, plans
 from campaign.cli.parent import follow_parent
 from campaign.cli.progress import Progress
-from campaign.cli.text import shown, tell
+from campaign.cli.text import lapse_text, shown, tell
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
 from campaign.operations import junit
@@ -119,6 +119,8 @@ def run(
     given = plans.read(as_planned) if as_planned is not None else None
     with ready(workspace, request, options.command_line(), given=given) as one:
         _refuse_unjudged(one.planned, expect)
+        for lapse in one.lapses:
+            tell(shown(lapse_text(lapse)))
         tell(plans.as_text(one.planned, diffs=diff))
         if _confirm(one.planned, yes, yes_i_mean):
             one.look_again()
@@ -297,6 +299,7 @@ def _recovered_data(done: "Recovered") -> dict[str, object]:
             for one in done.accepted
         ],
         "restored": done.restored.paths,
+        "lapses": done.restored.lapses,
         "restarted": [one.services for one in done.restored.cycles],
         "runs": done.runs,
         "remaining": done.remaining,
@@ -318,6 +321,7 @@ def _kept(one: "Kept") -> Iterator[str]:
 def _recovered(done: "Recovered") -> list[str]:
     lines = [f"note: {done.note}"] if done.note else []
     lines += [line for one in done.accepted for line in _kept(one)]
+    lines += map(lapse_text, done.restored.lapses)
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
         if lived.healthy_at is not None:

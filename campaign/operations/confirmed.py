@@ -98,6 +98,8 @@ def _facts(planned: Planned) -> Iterator[tuple[str, str]]:
         yield f"the service {name}", _digest(system.services[name])
     for name in dict.fromkeys(name for boot in plan.boots for name in _reproducers(boot)):
         yield f"the reproducer {name}", _digest(system.reproducers[name])
+    yield "guard: of campaign.yaml", _digest(system.guards)
+    yield "on_failure: of campaign.yaml", _digest(system.on_failure)
     for name, host in system.hosts.items():
         yield f"the host {name}", _digest(host)
 
