@@ -36,10 +36,14 @@ class Telling:
 
 @dataclass(frozen=True)
 class Consent:
-    """What the options say to a plan: yes, or the campaign's name; otherwise a person is asked."""
+    """What the options say to a plan: yes, or the campaign's name; otherwise a person is asked.
+
+    `as_planned`: the file of the one plan that this holds for.
+    """
 
     yes: bool
     yes_i_mean: str | None
+    as_planned: Path | None = None
 
 
 def dry(workspace: Workspace, request: Request, telling: Telling, ahead: Ahead) -> None:
@@ -63,12 +67,14 @@ def execute(
     """Shows the plan, has it agreed to and carries it out; gives the exit code."""
     if junit_xml is not None:
         junit.check_place(junit_xml)
-    with ready(workspace, request, options.command_line(), ahead=ahead) as one:
+    given = None if consent.as_planned is None else plans.read(consent.as_planned)
+    with ready(workspace, request, options.command_line(), ahead=ahead, given=given) as one:
         _refuse_unjudged(one.planned, telling.expect)
         for lapse in one.lapses:
             tell(shown(lapse_text(lapse)))
         tell(plans.as_text(one.planned, diffs=telling.diff))
-        _confirm(one.planned, consent)
+        if _confirm(one.planned, consent):
+            one.look_again()
         outcome = carry_out(one)
     code = _ended(outcome, telling.expect, telling.as_json)
     if junit_xml is None:
@@ -120,8 +126,11 @@ def watched() -> Iterator[tuple[Progress, Stop]]:
             yield progress, stop
 
 
-def _confirm(planned: Planned, consent: Consent) -> None:
-    """Errors: CampaignError (REFUSED) where neither the options nor a person agree."""
+def _confirm(planned: Planned, consent: Consent) -> bool:
+    """Whether a person was asked, and agrees.
+
+    Errors: CampaignError (REFUSED) where neither the options nor a person agree.
+    """
     name, said = planned.system.campaign, consent.yes_i_mean
     if planned.system.protected:
         _confirm_protected(name, said)
@@ -129,6 +138,7 @@ def _confirm(planned: Planned, consent: Consent) -> None:
         raise CampaignError(Exit.REFUSED, f"this campaign is {name}, not {said}")
     elif not consent.yes and said is None:
         ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
+    return said is None and (planned.system.protected or not consent.yes)
 
 
 def _confirm_protected(name: str, yes_i_mean: str | None) -> None:
