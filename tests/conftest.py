@@ -10,6 +10,10 @@ import pytest
 # The matrices here are small, and the tests share the cores already.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Hundreds of Pythons start here, and all of them would compile everything anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # The root too: folders of tests that are named as our packages would otherwise pass for them.
 _TESTS = Path(__file__).parent
 sys.path += [str(_TESTS), str(_TESTS.parent)]

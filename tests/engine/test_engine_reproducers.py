@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from engine_stage import Command, Stage, await_that
+from engine_stage import Stage
+from forked import Command, await_that
 
 SHORT = ("timeout: 2m", "timeout: 3s")
 
