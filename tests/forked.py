@@ -32,6 +32,7 @@ _SERVER.set_forkserver_preload(
         "sqlite_utils",
         "playbooks.language.load",
         "playbooks.hosts.local",
+        "playbooks.hosts.ssh",
         "playbooks.parsers.jsonl",
     ]
 )

@@ -109,6 +109,7 @@ def spread(calls: int, chunk: int, stride: int) -> range:
     return range(1 + chunk * stride, calls + 1, CHUNKS * stride)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_the_agent_dies_at_every_call(crashing: Crashing, chunk: int) -> None:
     """The run itself goes on with a fresh agent, which dies at the same call of its own.
