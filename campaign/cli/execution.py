@@ -11,12 +11,14 @@ import click
 
 from campaign.cli import options, plans
 from campaign.cli.progress import Progress
+from campaign.cli.run import AS_PLANNED
 from campaign.cli.text import lapse_text, shown, tell
 from campaign.engine.dialling import Ahead
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
 from campaign.operations import junit
 from campaign.operations import plan as planning
+from campaign.operations.detach import launch
 from campaign.operations.plan import Planned, Request
 from campaign.operations.run import Ready, ready
 from campaign.workspace import Workspace
@@ -80,6 +82,31 @@ def execute(
     if junit_xml is None:
         return code
     return _junit(junit_xml, workspace, outcome, telling.expect) or code
+
+
+def execute_alone(
+    workspace: Workspace, request: Request, telling: Telling, consent: Consent, ahead: Ahead
+) -> int:
+    """Shows the plan and has it agreed to; the same command, held to it, then goes on by itself.
+
+    Gives 0 once its run has begun; where it could not, that command's exit code.
+    """
+    planned = planning.plan(workspace, request, ahead=ahead)
+    _refuse_unjudged(planned, telling.expect)
+    tell(plans.as_text(planned, diffs=telling.diff))
+    _confirm(planned, consent)
+    sure = ["--yes-i-mean", planned.system.campaign] if planned.system.protected else ["-y"]
+    words = [one for one in sys.argv[1:] if one not in ("--detach", "-y", "--yes")]
+    started = launch(workspace, [*words, *sure], AS_PLANNED, plans.as_json(planned), Path.cwd(), {})
+    begun = started.await_run(workspace)
+    if begun is None:
+        tell(started.printed.read_text("utf-8", "replace").rstrip())
+        return started.process.wait()
+    if telling.as_json:
+        facts = {"run": begun.id, "pid": started.process.pid, "printed": started.printed}
+        options.print_json({"exit": 0, **facts})
+    tell(f"{begun.id} goes on by itself; campaign attach {begun.id} follows it")
+    return Exit.COMPLETED
 
 
 def _refuse_unjudged(planned: Planned, expect: str | None) -> None:

@@ -214,6 +214,11 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
     }
 
 
+def as_json(planned: Planned) -> str:
+    """The plan as `read` takes it."""
+    return json.dumps(as_data(planned))
+
+
 def read(path: Path) -> Confirmed:
     """What `campaign plan --json` has written to `path`. Errors: CampaignError (USAGE)."""
     try:

@@ -73,6 +73,7 @@ def plan(
     metavar="FILE",
     help="Write how each run ended to FILE, for a CI server.",
 )
+@click.option("--detach", is_flag=True, help="Go on without this terminal, once confirmed.")
 @options.as_json
 @click.pass_context
 def run(
@@ -87,11 +88,13 @@ def run(
     as_planned: Path | None,
     expect: str | None,
     junit_xml: Path | None,
+    detach: bool,
     as_json: bool,
 ) -> int:
     """Run the PLAYBOOKs as one campaign, sharing restarts; then put everything back.
 
-    The plan is shown first. Ctrl-C stops and puts back.
+    The plan is shown first. Ctrl-C stops and puts back. With --detach the run goes on by itself:
+    `campaign attach` follows it from any terminal, and its output is kept in .campaign/started.
     """
     follow_parent()
     os.environ.pop(AS_PLANNED, None)
@@ -99,7 +102,7 @@ def run(
         raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
     workspace, given = options.workspace(context), options.parsed(variables)
     with _dialled(workspace) as ahead:
-        from campaign.cli.execution import Consent, Telling, dry, execute
+        from campaign.cli.execution import Consent, Telling, dry, execute, execute_alone
         from campaign.operations.plan import Request
 
         request, telling = Request(playbooks, given, accepted), Telling(diff, as_json, expect)
@@ -107,6 +110,8 @@ def run(
             dry(workspace, request, telling, ahead)
             return Exit.COMPLETED
         consent = Consent(yes, yes_i_mean, as_planned)
+        if detach:
+            return execute_alone(workspace, request, telling, consent, ahead)
         return execute(workspace, request, telling, consent, junit_xml, ahead)
 
 
