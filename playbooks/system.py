@@ -8,6 +8,9 @@ from typing import Literal
 from hypotheses.assumptions import DEFAULTS, Settings
 from playbooks.expressions import Expression
 
+LEASE_S = 600.0
+"""How long an operator may be gone where campaign.yaml says nothing else."""
+
 
 @dataclass(frozen=True)
 class Ssh:
@@ -236,7 +239,8 @@ class Budget:
 class System:
     """All that campaign.yaml says. Relative paths in it are already absolute here.
 
-    `versions` are the commands that print a service's version, by service.
+    `versions` are the commands that print a service's version, by service. `lease_s`: how long a
+    host waits for an operator that is gone before it puts itself back.
     """
 
     campaign: str
@@ -253,3 +257,4 @@ class System:
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)
     record_env: tuple[str, ...] = ()
+    lease_s: float = LEASE_S

@@ -4,9 +4,12 @@ import time
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
+
+if TYPE_CHECKING:
+    from campaign.engine.lapses import HostLapse
 
 
 def tell(text: str, *, newline: bool = True) -> None:
@@ -98,3 +101,15 @@ def spent(costs: Spent, currency: str) -> str:
 def when(at: float | None) -> str:
     """Local date and time to the second; '-' for None."""
     return "-" if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def lapse_text(one: "HostLapse") -> str:
+    """What a host did by itself, in one line."""
+    lapse = one.lapse
+    gone = f"{lapse.who}, not heard since {when(lapse.heard_at)}"
+    if lapse.ended_at is None:
+        return f"host {one.host} began to put itself back at {when(lapse.began_at)} ({gone})"
+    done = f"host {one.host} put itself back at {when(lapse.ended_at)} ({gone})"
+    if lapse.cycle is not None and lapse.cycle.failed:
+        return f"{done}; {', '.join(lapse.cycle.services)} did not come up: {lapse.cycle.failed}"
+    return done

@@ -1,6 +1,7 @@
 """status: where the campaign stands, from the ledger, with the budget of campaign.yaml."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
@@ -10,6 +11,9 @@ from campaign.workspace import Workspace
 from hypotheses.observation import Counts, pooled
 from hypotheses.tally import Tally, tally
 
+if TYPE_CHECKING:
+    from campaign.operations.contact import Contact
+
 
 @dataclass(frozen=True)
 class Status:
@@ -18,7 +22,8 @@ class Status:
     `baseline` pools the valid baselines that suspects are held against, `tally` is what they show,
     and `unlike` counts the trials of those under other conditions; `running` are runs under way,
     `left` those that were interrupted or could not be put back whole, the newest first. `declared`
-    is what campaign.yaml says, None while it is not valid.
+    is what campaign.yaml says, None while it is not valid. `hosts` are as they were found, where
+    they were asked.
     """
 
     campaign: records.CampaignRecord | None
@@ -32,6 +37,7 @@ class Status:
     left: tuple[records.Run, ...]
     latest: records.Run | None
     declared: Declared | None
+    hosts: "tuple[Contact, ...]" = ()
 
     @property
     def is_over(self) -> bool:
@@ -44,6 +50,20 @@ class Status:
             limit is not None and so_far > limit
             for so_far, limit in zip(spent, limits, strict=True)
         )
+
+
+def status_with_hosts(workspace: Workspace) -> Status:
+    """As `status`; where runs were interrupted, the hosts are asked what became of them.
+
+    The ledger learns what a host did by itself. Errors: as `status`.
+    """
+    found = status(workspace)
+    if not found.left:
+        return found
+    from campaign.operations.contact import contact
+
+    hosts = contact(workspace)
+    return replace(status(workspace), hosts=hosts)
 
 
 def status(workspace: Workspace) -> Status:

@@ -82,6 +82,7 @@ def system(
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
         record_env=tuple(shape.record_env),
+        lease_s=shape.lease,
     )
 
 

@@ -222,6 +222,9 @@ class CampaignFile(Shape):
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
     )
+    lease: Timeout = entry(
+        "duration", "How long a host waits for an operator that is gone; then it puts back.", "10m"
+    )
     protected: bool = entry("true or false", "Whether a run must be confirmed by name.", False)
     secrets: dict[Variable, SecretShape] = entry(
         "secrets", "Values redacted wherever they show.", {}
