@@ -1,10 +1,9 @@
 """Whether pooled counts hide what a trial's attribute tells apart: short 0/19, long 6/11."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from statistics import median_low
 
 from hypotheses.observation import Counts, Result, Trial
 from hypotheses.rates import fisher, p_text, rate_text, separated
@@ -36,13 +35,18 @@ class Split:
 
 
 def splits(trials: Iterable[Trial]) -> tuple[Split, ...]:
-    """The splits by the trials' attributes that are separated, the clearest first.
+    """As `splits_of`, for trials. Censored ones count neither way."""
+    return splits_of(_tables(trials))
+
+
+def splits_of(tables: Mapping[str, Mapping[str, Counts]]) -> tuple[Split, ...]:
+    """The splits that are separated, the clearest first; `tables` has counts by value by attribute.
 
     Two values are one split, more of them each against all others; many numbers are split once,
     at their median, which no outcome has a part in. p has to stay under .05 when it is corrected
-    for all splits looked at. Censored trials count neither way.
+    for all splits looked at.
     """
-    looked = [look for table in _tables(trials) for look in _looks(*table)]
+    looked = [look for name, table in tables.items() for look in _looks(name, table)]
     found = []
     for name, first, second in looked:
         four = (first.fail, first.n, second.fail, second.n)
@@ -55,31 +59,25 @@ def splits(trials: Iterable[Trial]) -> tuple[Split, ...]:
 _Look = tuple[str, Counts, Counts]
 
 
-def _tables(trials: Iterable[Trial]) -> Iterator[tuple[str, dict[str, Counts]]]:
-    """For each attribute the counts of its values, with those that count only."""
-    tallies: defaultdict[str, Counter[tuple[str, Result]]] = defaultdict(Counter)
+def _tables(trials: Iterable[Trial]) -> dict[str, dict[str, Counts]]:
+    tallies: dict[str, dict[str, Counter[Result]]] = {}
     for trial in trials:
-        if trial.result is not Result.CENSORED:
-            for name, value in trial.attributes:
-                tallies[name][value, trial.result] += 1
-    for name, tally in tallies.items():
-        values = dict.fromkeys(value for value, _ in tally)
-        yield (
-            name,
-            {
-                value: Counts(tally[value, Result.FAIL], tally[value, Result.PASS])
-                for value in values
-            },
-        )
+        for name, value in trial.attributes:
+            tallies.setdefault(name, {}).setdefault(value, Counter())[trial.result] += 1
+    return {
+        name: {value: Counts(one[Result.FAIL], one[Result.PASS]) for value, one in table.items()}
+        for name, table in tallies.items()
+    }
 
 
 def _looks(name: str, table: Mapping[str, Counts]) -> Iterator[_Look]:
+    table = {value: counts for value, counts in table.items() if counts.n}
     whole = sum(table.values(), Counts())
     if len(table) == 2:
         worse = max(table, key=lambda value: _share(table[value]))
         yield f"{name} {worse}", table[worse], _without(whole, table[worse])
     elif len(table) > 2 and (numbers := _numbers(table)):
-        middle = median_low([numbers[value] for value in table for _ in range(table[value].n)])
+        middle = _median(table, numbers)
         above = sum((table[value] for value in table if numbers[value] > middle), Counts())
         yield f"{name} over {middle:g}", above, _without(whole, above)
     elif 2 < len(table) <= MOST_VALUES:
@@ -94,6 +92,12 @@ def _numbers(table: Mapping[str, Counts]) -> dict[str, float]:
     except ValueError:
         return {}
     return numbers if all(map(isfinite, numbers.values())) else {}
+
+
+def _median(table: Mapping[str, Counts], numbers: Mapping[str, float]) -> float:
+    """The middle trial's number, the lower of two."""
+    each = sorted(numbers[value] for value, one in table.items() for _ in range(one.n))
+    return each[(len(each) - 1) // 2]
 
 
 def _without(whole: Counts, part: Counts) -> Counts:
