@@ -6,13 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from getpass import getuser
 from types import TracebackType
 
 from campaign.engine.budget import NO_LIMITS, Limits
 from campaign.engine.events import Emit
+from campaign.engine.guards import Guards, no_guards
 from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
@@ -238,4 +239,5 @@ class Session:
     command: str
     accepted: tuple[str, ...] = ()
     limits: Limits = NO_LIMITS
+    guards: Guards = field(default_factory=no_guards)
     clock: Callable[[], float] = time.time

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
 from campaign.engine.events import Emit
+from campaign.engine.guards import Guards, broken
 from campaign.engine.session import Hosts, Session
 from campaign.engine.stop import Stop
 from campaign.engine.together import Beside
@@ -57,6 +59,7 @@ class Ready:
             command=self.command,
             accepted=self.accepted,
             limits=self.limits,
+            guards=Guards(self.planned.system.guards, partial(broken, self.hosts), stop),
         )
         return execute(self.planned.plan, session)
 

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
 from campaign.operations.outstanding import outstanding
-from campaign.operations.status import Status
+from campaign.operations.status import Overview, Sums
 from campaign.tui.dialogs.help import HelpDialog, told_bindings
 from campaign.tui.dialogs.quit import Choice, QuitDialog
 from campaign.tui.dialogs.recover import RecoverDialog
@@ -101,7 +101,8 @@ class CampaignApp(TheApp):
         self._ending = False
         self._typed = Typed()
         self._follower: Follower | None = None
-        self._status: Reading[Status] = Reading(self, self._show, self._cannot_read)
+        self._overview: Reading[Overview] = Reading(self, self._show, self._cannot_read)
+        self._sums: Reading[Sums] = Reading(self, self._show_sums, self._cannot_read, rest=True)
         self._system: Reading[System] = Reading(self, self._know, self._not_valid)
         self._config_at = 0
         self._left: Reading[tuple[str, ...]] = Reading(self, self._list_left, self._cannot_list)
@@ -140,7 +141,8 @@ class CampaignApp(TheApp):
         workspace = self.workspace
         if workspace is not None:
             self._read_system(workspace)
-            self._status.ask(lambda: reading.status(workspace))
+            last = self.overview
+            self._overview.ask(lambda: reading.overview(workspace, last))
         for screen in self._mode_screens():
             screen.ledger_changed()
 
@@ -164,15 +166,22 @@ class CampaignApp(TheApp):
         bottoms = (stack[0] for stack in self._screen_stacks.values() if stack)
         return [screen for screen in bottoms if isinstance(screen, ModeScreen)]
 
-    def _show(self, status: Status) -> None:
-        self.problem, self.overview = "", status
+    def _show(self, overview: Overview) -> None:
+        self.problem, self.overview = "", overview
         self.refresh_bindings()
-        self._look_after(status)
+        self._look_after(overview)
+        workspace = self.workspace
+        if overview.stale and workspace is not None:
+            self._sums.ask(lambda: reading.sums(workspace))
 
-    def _look_after(self, status: Status) -> None:
+    def _show_sums(self, sums: Sums) -> None:
+        if self.overview is not None:
+            self.overview = reading.with_sums(self.overview, sums)
+
+    def _look_after(self, overview: Overview) -> None:
         """Asks the hosts what is left of runs that are over; offers to recover, once for each."""
-        workspace, left = self.workspace, tuple(run.id for run in status.left)
-        if workspace is None or status.running or left == self._offered:
+        workspace, left = self.workspace, tuple(run.id for run in overview.left)
+        if workspace is None or overview.running or left == self._offered:
             return
         self._offered = left
         self.outstanding = ()

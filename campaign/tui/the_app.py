@@ -10,7 +10,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.reactive import reactive
 
-from campaign.operations.status import Status
+from campaign.operations.status import Overview
 from campaign.tui.runner import Runner
 from campaign.tui.terminal import TerminalDriver
 from campaign.workspace import Workspace
@@ -27,7 +27,7 @@ class TheApp(App[int]):
     last.
     """
 
-    overview: reactive[Status | None] = reactive(None)
+    overview: reactive[Overview | None] = reactive(None)
     problem: reactive[str] = reactive("")
     invalid: reactive[bool] = reactive(False)
     system: reactive[System | None] = reactive(None)
