@@ -232,6 +232,15 @@ class OnFailure:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """Whom to tell how a run ended, by `command` or at `url`, where `when` has how it did."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    when: frozenset[str] = frozenset({"finished", "failed", "aborted", "dirty"})
+
+
+@dataclass(frozen=True)
 class ParseSpec:
     """Which parser reads a reproducer's output, and which outcomes mean what.
 
@@ -315,6 +324,7 @@ class System:
     budget: Budget = Budget()
     guards: tuple[Guard, ...] = ()
     on_failure: OnFailure = OnFailure()
+    notify: tuple[Notice, ...] = ()
     statistics: Settings = DEFAULTS
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)

@@ -11,9 +11,10 @@ import click
 from campaign.cli import options, plans
 from campaign.cli.parent import follow_parent
 from campaign.cli.progress import Progress
-from campaign.cli.text import shown, tell
+from campaign.cli.text import shown, tell, when
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
+from campaign.operations import confirm as confirmations
 from campaign.operations import junit
 from campaign.operations import plan as planning
 from campaign.operations.plan import Planned, Request
@@ -60,6 +61,13 @@ def _show(planned: Planned, diff: bool, as_json: bool) -> None:
 @options.variables
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; for campaigns that are not protected.")
 @click.option("--yes-i-mean", metavar="NAME", help="Do not ask; the protected campaign's name.")
+@click.option(
+    "--for",
+    "for_s",
+    metavar="DURATION",
+    callback=options.duration,
+    help="With --yes-i-mean: these plans, as they are now, need no confirmation for so long.",
+)
 @options.accepted
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
@@ -80,6 +88,7 @@ def run(
     variables: tuple[str, ...],
     yes: bool,
     yes_i_mean: str | None,
+    for_s: float | None,
     accepted: tuple[str, ...],
     dry_run: bool,
     diff: bool,
@@ -94,6 +103,8 @@ def run(
     follow_parent()
     workspace = options.workspace(context)
     request = Request(playbooks, options.parsed(variables), accepted)
+    if for_s is not None and yes_i_mean is None:
+        raise CampaignError(Exit.USAGE, "--for says how long --yes-i-mean NAME holds: give both")
     if dry_run:
         planned = planning.plan(workspace, request)
         _refuse_unjudged(planned, expect)
@@ -104,7 +115,7 @@ def run(
     with ready(workspace, request, options.command_line()) as one:
         _refuse_unjudged(one.planned, expect)
         tell(plans.as_text(one.planned, diffs=diff))
-        _confirm(one.planned, yes, yes_i_mean)
+        _confirm(one, yes, yes_i_mean, for_s)
         outcome = carry_out(one)
     code = _ended(outcome, expect, as_json)
     return code if junit_xml is None else _junit(junit_xml, workspace, outcome, expect) or code
@@ -151,14 +162,28 @@ def watched() -> Iterator[tuple[Progress, Stop]]:
             yield progress, stop
 
 
-def _confirm(planned: Planned, yes: bool, yes_i_mean: str | None) -> None:
-    name = planned.system.campaign
-    if planned.system.protected:
-        _confirm_protected(name, yes_i_mean)
-    elif yes_i_mean is not None and yes_i_mean != name:
-        raise CampaignError(Exit.REFUSED, f"this campaign is {name}, not {yes_i_mean}")
+def _confirm(one: Ready, yes: bool, yes_i_mean: str | None, for_s: float | None) -> None:
+    system = one.planned.system
+    if system.protected and yes_i_mean is None and _is_confirmed(one):
+        return
+    if system.protected:
+        _confirm_protected(system.campaign, yes_i_mean)
+    elif yes_i_mean is not None and yes_i_mean != system.campaign:
+        raise CampaignError(Exit.REFUSED, f"this campaign is {system.campaign}, not {yes_i_mean}")
     elif not yes and yes_i_mean is None:
         ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
+    if for_s is not None:
+        until = confirmations.confirm(one.workspace, one.planned, one.recorder, for_s).until
+        tell(f"Confirmed until {when(until)}: these plans, as they are now.")
+
+
+def _is_confirmed(one: Ready) -> bool:
+    """Whether an earlier confirmation covers the plan; it is told."""
+    found = confirmations.confirmed(one.workspace, one.planned)
+    if found is not None:
+        times = f"{when(found.given_at)}, until {when(found.until)}"
+        tell(f"Confirmed by {found.by} at {times}.")
+    return found is not None
 
 
 def _confirm_protected(name: str, yes_i_mean: str | None) -> None:

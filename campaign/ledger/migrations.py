@@ -58,6 +58,12 @@ def counts(db: Database) -> None:
     _execute(db, "008_counts.sql")
 
 
+@MIGRATIONS()
+def confirmations(db: Database) -> None:
+    """Plans that an operator has confirmed for a time."""
+    _execute(db, "011_confirmations.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -15,6 +15,7 @@ from campaign.engine.together import Beside
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
+from campaign.operations.notify import notify
 from campaign.operations.plan import Planned, Request, load, open_hosts, plan_on
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
@@ -38,7 +39,7 @@ class Ready:
     limits: Limits
 
     def execute(self, emit: Emit, stop: Stop) -> "Outcome":
-        """Carries the plan out; whatever happens, what was changed is put back."""
+        """Carries the plan out; whatever happens, what was changed is put back. Then tells."""
         from campaign.engine.run import execute
 
         session = Session(
@@ -56,7 +57,9 @@ class Ready:
             limits=self.limits,
             guards=Guards(self.planned.system.guards, partial(broken, self.hosts), stop),
         )
-        return execute(self.planned.plan, session)
+        outcome = execute(self.planned.plan, session)
+        notify(self.planned.system, outcome, self.redactor, emit)
+        return outcome
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
 from playbooks.language import schema, system_schema
-from playbooks.language.build_services import Place, below, guard, on_failure, service
+from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
 from playbooks.playbook import (
@@ -72,6 +72,7 @@ def system(
         budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
+        notify=tuple(map(notice, shape.notify)),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},

@@ -18,6 +18,7 @@ from playbooks.system import (
     HttpProbe,
     LogProbe,
     Manager,
+    Notice,
     OnFailure,
     Probe,
     ProcessSpec,
@@ -119,6 +120,15 @@ def on_failure(
     """What a checked shape says of failed runs."""
     captures = tuple(_capture(one, services, place) for one in shape.capture)
     return OnFailure(captures, tuple(shape.collect), shape.hold)
+
+
+def notice(shape: system_schema.NoticeShape) -> Notice:
+    """Whom a checked shape wants told."""
+    match shape:
+        case system_schema.CommandNoticeShape():
+            return Notice(command=tuple(shape.command), when=frozenset(shape.when))
+        case system_schema.UrlNoticeShape():
+            return Notice(url=shape.url, when=frozenset(shape.when))
 
 
 def _capture(

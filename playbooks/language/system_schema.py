@@ -250,6 +250,29 @@ class OnFailureShape(Shape):
     hold: Duration = entry("duration", "How long all is then held as it is, at most.", "0s")
 
 
+_Ending = Literal["finished", "failed", "aborted", "dirty"]
+
+
+class _NoticeShape(Shape):
+    when: list[_Ending] = entry(
+        "words", "How it ended.", ["finished", "failed", "aborted", "dirty"], min_length=1
+    )
+
+
+class CommandNoticeShape(_NoticeShape):
+    command: Words = entry("command", "Run here, with the message as JSON on standard input.")
+
+
+class UrlNoticeShape(_NoticeShape):
+    url: Url = entry("URL", "Where the message is posted, as JSON.")
+
+
+NoticeShape = Annotated[
+    Annotated[CommandNoticeShape, Tag("=command")] | Annotated[UrlNoticeShape, Tag("=url")],
+    one_of("command", "url"),
+]
+
+
 class OutcomesShape(Shape):
     fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", min_length=1)
     passed: list[Text] = entry("outcomes", "The outcomes in which it did not.", [], alias="pass")
@@ -351,6 +374,7 @@ class CampaignFile(Shape):
     on_failure: OnFailureShape = entry(
         "evidence", "What is done before a failed run is put back.", OnFailureShape()
     )
+    notify: list[NoticeShape] = entry("notices", "Whom to tell how a run ended.", [])
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
     )
