@@ -1,12 +1,15 @@
 """The system under test as campaign.yaml describes it: checked and frozen."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from hypotheses.assumptions import DEFAULTS, Settings
+from playbooks.expressions import Expression
+
+LEASE_S = 600.0
+"""How long an operator may be gone where campaign.yaml says nothing else."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +248,7 @@ class ParseSpec:
     """Which parser reads a reproducer's output, and which outcomes mean what.
 
     `format` is a parser's name, or "exit" for the exit-code contract. `options` are the
-    parser's own (a regex, field names).
+    parser's own (a regex, field names); `attributes` the fields that are kept with each trial.
     """
 
     format: str
@@ -253,13 +256,14 @@ class ParseSpec:
     passed: frozenset[str] = frozenset()
     censored: frozenset[str] = frozenset()
     options: Mapping[str, str] = field(default_factory=dict)
+    attributes: tuple[str, ...] = ()
 
     @property
     def streams(self) -> bool:
         """Whether each trial is told as it ends, and not all of them in one total."""
         if self.format == "regex":
-            return "outcome" in re.compile(self.options["match"]).groupindex
-        return self.format == "jsonl"
+            return "outcome" in Expression(self.options["match"]).groups
+        return self.format in ("jsonl", "go_test_json", "nextest")
 
 
 @dataclass(frozen=True)
@@ -309,7 +313,8 @@ class Budget:
 class System:
     """All that campaign.yaml says. Relative paths in it are already absolute here.
 
-    `versions` are the commands that print a service's version, by service.
+    `versions` are the commands that print a service's version, by service. `lease_s`: how long a
+    host waits for an operator that is gone before it puts itself back.
     """
 
     campaign: str
@@ -329,3 +334,4 @@ class System:
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)
     record_env: tuple[str, ...] = ()
+    lease_s: float = LEASE_S

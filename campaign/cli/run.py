@@ -11,7 +11,7 @@ import click
 from campaign.cli import options, plans
 from campaign.cli.parent import follow_parent
 from campaign.cli.progress import Progress
-from campaign.cli.text import shown, tell, when
+from campaign.cli.text import lapse_text, shown, tell, when
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
 from campaign.operations import confirm as confirmations
@@ -114,6 +114,8 @@ def run(
         junit.check_place(junit_xml)
     with ready(workspace, request, options.command_line()) as one:
         _refuse_unjudged(one.planned, expect)
+        for lapse in one.lapses:
+            tell(shown(lapse_text(lapse)))
         tell(plans.as_text(one.planned, diffs=diff))
         _confirm(one, yes, yes_i_mean, for_s)
         outcome = carry_out(one)
@@ -303,6 +305,7 @@ def _recovered_data(done: "Recovered") -> dict[str, object]:
             for one in done.accepted
         ],
         "restored": done.restored.paths,
+        "lapses": done.restored.lapses,
         "restarted": [one.services for one in done.restored.cycles],
         "runs": done.runs,
         "remaining": done.remaining,
@@ -324,6 +327,7 @@ def _kept(one: "Kept") -> Iterator[str]:
 def _recovered(done: "Recovered") -> list[str]:
     lines = [f"note: {done.note}"] if done.note else []
     lines += [line for one in done.accepted for line in _kept(one)]
+    lines += map(lapse_text, done.restored.lapses)
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
         if lived.healthy_at is not None:

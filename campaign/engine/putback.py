@@ -13,12 +13,14 @@ from functools import partial
 from campaign.engine import cycle
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.hooks import Hooks, performed
+from campaign.engine.lapses import HostLapse, lived_by, with_lapses
 from campaign.engine.session import Hosts
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.files import Journal, PutBack
 from playbooks.hosts.host import Host
+from playbooks.hosts.lapse import Lapse
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import with_groups
@@ -34,11 +36,15 @@ _REDIAL_EVERY_S = 0.5
 
 @dataclass(frozen=True)
 class Restored:
-    """What the way back did: paths restored, cycles lived, and what is left for a person to do."""
+    """What the way back did: paths restored, cycles lived, and what is left for a person to do.
+
+    What hosts did by themselves before, once the lease was over, is in it; `lapses` says so.
+    """
 
     paths: tuple[str, ...] = ()
     cycles: tuple[Lived, ...] = ()
     remaining: tuple[str, ...] = ()
+    lapses: tuple[HostLapse, ...] = ()
 
     @property
     def dirty(self) -> bool:
@@ -101,6 +107,7 @@ class _Way:
     remaining: list[str] = field(default_factory=list)
     services: tuple[Service, ...] = ()
     groups: Groups = ()
+    lapses: tuple[Lapse, ...] = ()
 
 
 def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] = ()) -> Restored:
@@ -116,10 +123,12 @@ def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] =
     parts = _linked([way for way in ways if way.answered])
     seen_to = {part[0].name: partial(_see_to, part, hosts, silent, watch) for part in parts}
     found = by_name(seen_to).values()
+    lapses = tuple(HostLapse(way.name, one) for way in ways for one in way.lapses)
     return Restored(
-        tuple(path for way in ways for path in way.paths),
-        _as_one([lived for cycles in found for lived in cycles]),
+        tuple(path for way in ways for path in dict.fromkeys(way.paths)),
+        (*lived_by(lapses), *_as_one([lived for cycles in found for lived in cycles])),
         tuple(text for way in ways for text in way.remaining),
+        lapses,
     )
 
 
@@ -160,7 +169,8 @@ def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
     host = _answering(way.name, hosts, watch)
     watch.say(f"restoring the files of host {way.name}")
     with watch.restoring(way.name) as undoing:
-        result = undoing.result = host.put_back()
+        way.lapses = host.journal().lapses
+        result = undoing.result = with_lapses(host.put_back(), way.lapses)
     way.paths += result.restored
     services, way.groups = from_specs(host.journal().specs)
     way.services = tuple(replace(one, host=way.name) for one in services)
@@ -249,7 +259,7 @@ def _again(name: str, hosts: Hosts, watch: Watch) -> Host:
 
 def _may_come_back(error: CampaignError) -> bool:
     cause = error.__cause__
-    return isinstance(cause, HostError) and cause.kind == "unreachable"
+    return isinstance(cause, HostError) and cause.kind in ("unreachable", "lapsed")
 
 
 def _unanswered(name: str, error: Exception) -> str:

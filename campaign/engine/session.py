@@ -23,8 +23,8 @@ from campaign.workspace import Workspace
 from playbooks.hosts.connection import Channel, HostError, HostLost
 from playbooks.hosts.host import Host
 from playbooks.hosts.local import LocalChannel
+from playbooks.system import LEASE_S, System
 from playbooks.system import Host as Machine
-from playbooks.system import System
 
 _REFUSALS = frozenset({"locked", "journal-damaged", "journal-newer"})
 
@@ -39,15 +39,28 @@ class Hosts:
 
     Opening refuses a host that another operator holds (Exit.REFUSED, naming the holder). One whose
     connection was lost is dialled again when it is next asked for: a call that was under way has
-    failed, and is not repeated. Its methods may be called from any thread.
+    failed, and is not repeated. One that has put itself back meanwhile, since our lease of
+    `lease_s` was over, refuses itself until it is asked for `again`. With `takes_over` agents that
+    wait for another operator make way. Its methods may be called from any thread.
     """
 
-    def __init__(self, workspace: Workspace, machines: Mapping[str, Machine], run: str) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        machines: Mapping[str, Machine],
+        run: str,
+        lease_s: float = LEASE_S,
+        *,
+        takes_over: bool = False,
+    ) -> None:
         self.workspace = workspace
         self._machines = dict(machines)
         self._run = run
+        self._lease_s = lease_s
+        self._takes_over = takes_over
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
+        self._lapsed: set[str] = set()
         self._held: set[str] = set()
         self._unanswered: dict[str, Channel] = {}
         self._given_up = False
@@ -102,8 +115,10 @@ class Hosts:
         with self._dialling[name]:
             old = self._open.pop(name, None)
             if old is not None:
-                self._lost[name] = old.greeting.pid
+                if old.lost:
+                    self._lost[name] = old.greeting.pid
                 old.close()
+            self._lapsed.discard(name)
             return self._replace(name, lock=True)
 
     def close(self) -> None:
@@ -129,7 +144,23 @@ class Hosts:
                 with suppress(CampaignError):  # else whoever calls it learns that it is lost
                     self._replace(name, lock=name in self._held)
                     host.close()
+                    self._note_lapsed(name, host.greeting.pid)
+            if name in self._lapsed:
+                raise self._lease_lost(name)
             return self._open[name]
+
+    def _note_lapsed(self, name: str, agent: int) -> None:
+        if agent in self._open[name].greeting.lapsed_agents:
+            self._lapsed.add(name)
+
+    def _lease_lost(self, name: str) -> CampaignError:
+        what = (
+            f"host {name} did not hear of this run for {self._lease_s:g} s: its lease is over, and "
+            "the host has put itself back"
+        )
+        error = CampaignError(Exit.STEP_FAILED, what, "run it again")
+        error.__cause__ = HostError("lapsed", what)
+        return error
 
     def _replace(self, name: str, *, lock: bool) -> Host:
         replaces = self._lost.get(name, 0)
@@ -155,7 +186,15 @@ class Hosts:
         try:
             if self._given_up:
                 channel.abandon()
-            return Host.open(channel, lock=lock, who=operator(), run=self._run, name=name)
+            return Host.open(
+                channel,
+                lock=lock,
+                who=operator(),
+                run=self._run,
+                name=name,
+                lease_s=self._lease_s,
+                takes_over=self._takes_over,
+            )
         finally:
             del self._unanswered[name]
 

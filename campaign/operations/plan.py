@@ -119,9 +119,11 @@ def plan(
         return plan_on(hosts, workspace, system, playbooks, request.accepted)
 
 
-def open_hosts(workspace: Workspace, system: System, run: str) -> Hosts:
+def open_hosts(
+    workspace: Workspace, system: System, run: str, *, takes_over: bool = False
+) -> Hosts:
     """The campaign's hosts, not dialled yet."""
-    return Hosts(workspace, system.hosts, run)
+    return Hosts(workspace, system.hosts, run, system.lease_s, takes_over=takes_over)
 
 
 def plan_on(

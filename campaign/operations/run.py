@@ -21,12 +21,16 @@ from campaign.redact import Redactor
 from campaign.workspace import Workspace
 
 if TYPE_CHECKING:
+    from campaign.engine.lapses import HostLapse
     from campaign.engine.run import Outcome
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A planned run whose hosts are locked: nobody can change what the plan was made from."""
+    """A planned run whose hosts are locked: nobody can change what the plan was made from.
+
+    `lapses` is what hosts had done by themselves since the last run, which the ledger has now.
+    """
 
     workspace: Workspace
     planned: Planned
@@ -37,6 +41,7 @@ class Ready:
     command: str
     accepted: tuple[str, ...]
     limits: Limits
+    lapses: "tuple[HostLapse, ...]" = ()
 
     def execute(self, emit: Emit, stop: Stop) -> "Outcome":
         """Carries the plan out; whatever happens, what was changed is put back. Then tells."""
@@ -81,8 +86,12 @@ def ready(
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):
         _load_ahead()
+        from campaign.engine.booking import Books
+        from campaign.operations.recover import note_lapses
+
         holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
+        lapses = note_lapses(hosts, Books(recorder, system.cost))
         planned = plan_on(hosts, workspace, system, playbooks, request.accepted)
         _refuse_incomparable(planned)
         own = limits.within(allowed(system.budget))
@@ -90,7 +99,7 @@ def ready(
             _refuse_overspending(planned, ledger, own)
         yield Ready(
             workspace, planned, hosts, recorder, redactor, campaign.hash_key,
-            redactor.text(command), request.accepted, own,
+            redactor.text(command), request.accepted, own, lapses,
         )  # fmt: skip
 
 
@@ -98,7 +107,8 @@ def _load_ahead() -> None:
     """Loads what planning and running take, for which the hosts being dialled leave the time."""
     import campaign.engine.preflight
     import campaign.engine.rules
-    import campaign.engine.run  # noqa: F401
+    import campaign.engine.run
+    import campaign.operations.recover  # noqa: F401
 
 
 def _refuse_incomparable(planned: Planned) -> None:

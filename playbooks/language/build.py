@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
-from playbooks.language import schema, system_schema
+from playbooks.language import parse_schema, schema, system_schema
 from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
@@ -77,6 +77,7 @@ def system(
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
         record_env=tuple(shape.record_env),
+        lease_s=shape.lease,
     )
 
 
@@ -114,33 +115,24 @@ def _reproducer(
     )
 
 
-def _parse(shape: system_schema.ParseShape | None) -> ParseSpec:
-    match shape:
-        case None:
-            return ParseSpec("exit")
-        case system_schema.CountsParseShape():
-            return _parse_spec("counts", shape.counts)
-        case system_schema.RegexParseShape():
-            return _parse_spec("regex", shape.regex, match=shape.regex.match)
-        case system_schema.JsonlParseShape(jsonl=names):
-            fields = {
-                "id": names.id,
-                "key": names.key,
-                "seconds": names.seconds,
-                "attempts": names.attempts,
-            }
-            return _parse_spec("jsonl", names, outcome=names.outcome, **fields)
-
-
-def _parse_spec(
-    form: str, outcomes: system_schema.OutcomesShape, **options: str | None
-) -> ParseSpec:
+def _parse(shape: parse_schema.AnyParseShape | None) -> ParseSpec:
+    """A shape's one field is the format; what is no outcome below it is an option of that."""
+    if shape is None:
+        return ParseSpec("exit")
+    ((form, below),) = shape
+    options = {
+        name: "true" if value is True else value
+        for name, value in below
+        if isinstance(value, str) or value is True
+    }
+    lists = {name: value for name, value in below if isinstance(value, list)}
     return ParseSpec(
-        form,
-        frozenset(outcomes.fail),
-        frozenset(outcomes.passed),
-        frozenset(outcomes.censored),
-        {name: value for name, value in options.items() if value is not None},
+        form.removesuffix("_"),
+        frozenset(lists.get("fail", ())),
+        frozenset(lists.get("passed", ())),
+        frozenset(lists.get("censored", ())),
+        options,
+        tuple(lists.get("attributes", ())),
     )
 
 

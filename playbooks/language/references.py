@@ -13,6 +13,7 @@ from playbooks.language.known import check_distinct, check_host, check_known
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import meant, shown, suggest
 from playbooks.language.service_references import check_service, check_watch
+from playbooks.parsers import ParseError, make
 from playbooks.system import Reproducer, System
 from playbooks.templates import TemplateError, names, render, unset
 
@@ -116,7 +117,7 @@ def _exposure(document: Document, reproducer: Node) -> None:
     told = not reproducer.get("parse") and exposure.text == "seconds"
     for name, options in reproducer.get("parse").entries.items():
         match = options.get("match").text
-        told = name == "jsonl" and exposure.text in options.entries
+        told = name in ("jsonl", "json") and exposure.text in options.entries
         told = told or (name == "regex" and f"(?P<{exposure.text}>" in match)
     if exposure and not told:
         what = f"exposure: {exposure.text} needs trials that tell theirs: give 'parse' jsonl with"
@@ -125,6 +126,16 @@ def _exposure(document: Document, reproducer: Node) -> None:
         document.report(
             exposure.mark, f"{what} {where}{alone if exposure.text == 'seconds' else ''}"
         )
+
+
+def check_parsers(document: Document, system: System) -> None:
+    """Reports what a format itself refuses, such as an outcome that it does not have."""
+    for name, reproducer in system.reproducers.items():
+        try:
+            make(reproducer.parse)
+        except ParseError as error:
+            mark = document.root.get("reproducers", name, "parse").mark
+            document.report(mark, str(error).removeprefix("parse: "))
 
 
 def _secret(document: Document, name: str, node: Node, environ: Mapping[str, str]) -> None:

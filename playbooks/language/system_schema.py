@@ -8,7 +8,6 @@ from playbooks.language.fieldtypes import (
     Address,
     Duration,
     Name,
-    OutcomeRegex,
     Port,
     Regex,
     Scalar,
@@ -24,6 +23,7 @@ from playbooks.language.fieldtypes import (
     one_of,
     short_for,
 )
+from playbooks.language.parse_schema import ParseShape
 from playbooks.language.statistics import StatisticsShape
 
 
@@ -273,45 +273,6 @@ NoticeShape = Annotated[
 ]
 
 
-class OutcomesShape(Shape):
-    fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", min_length=1)
-    passed: list[Text] = entry("outcomes", "The outcomes in which it did not.", [], alias="pass")
-    censored: list[Text] = entry("outcomes", "The outcomes cut short before it could show.", [])
-
-
-class RegexShape(OutcomesShape):
-    fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", [])
-    match: OutcomeRegex = entry("regex", "Finds a trial's `outcome`, or the `fail` and `total`.")
-
-
-class JsonlShape(OutcomesShape):
-    outcome: Text = entry("field", "The field that holds a trial's outcome.")
-    id: Text | None = entry("field", "The field that identifies a trial.", None)
-    key: Text | None = entry("field", "The field of the keys that join a trial to log lines.", None)
-    seconds: Text | None = entry("field", "The field that holds a trial's duration.", None)
-    attempts: Text | None = entry("field", "The field that says how often a trial tried.", None)
-
-
-class CountsParseShape(Shape):
-    counts: OutcomesShape = entry("outcomes", 'Reads a line like counts={"leak": 3, "done": 37}.')
-
-
-class RegexParseShape(Shape):
-    regex: RegexShape = entry("options", "Reads lines that a regular expression finds.")
-
-
-class JsonlParseShape(Shape):
-    jsonl: JsonlShape = entry("options", "Reads one JSON object a line.")
-
-
-ParseShape = Annotated[
-    Annotated[CountsParseShape, Tag("=counts")]
-    | Annotated[RegexParseShape, Tag("=regex")]
-    | Annotated[JsonlParseShape, Tag("=jsonl")],
-    one_of("counts", "regex", "jsonl"),
-]
-
-
 class ReproducerShape(Shape):
     command: Words = entry("command", "What drives the trials; {{ name }} is filled in.")
     on: Name | None = entry("host", "Where it runs; may be left out for the only host.", None)
@@ -377,6 +338,9 @@ class CampaignFile(Shape):
     notify: list[NoticeShape] = entry("notices", "Whom to tell how a run ended.", [])
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
+    )
+    lease: Timeout = entry(
+        "duration", "How long a host waits for an operator that is gone; then it puts back.", "10m"
     )
     protected: bool = entry("true or false", "Whether a run must be confirmed by name.", False)
     secrets: dict[Variable, SecretShape] = entry(

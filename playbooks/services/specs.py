@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from playbooks.hosts.specs import spec_of
 from playbooks.system import (
     CommandProbe,
     CommandSpec,
@@ -38,13 +39,17 @@ _MANAGERS: Mapping[str, Callable[..., Manager]] = {
 Groups = tuple[tuple[str, ...], ...]
 
 JournalSpecs = dict[str, Any]
-"""`services` as JSON in the order of campaign.yaml; `groups` of names that restart together."""
+"""`services` as JSON in the order of campaign.yaml; `groups` of names that restart together.
+
+The `spec` of each is for an agent that restarts it by itself.
+"""
 
 
 def specs_of(system: System, host: str) -> JournalSpecs:
     """All that is needed to restart the services of `host` without campaign.yaml or the ledger."""
+    here = (one for one in system.services.values() if one.host == host)
     return {
-        "services": [asdict(one) for one in system.services.values() if one.host == host],
+        "services": [{**asdict(one), "spec": asdict(spec_of(one))} for one in here],
         "groups": [list(group) for group in system.restart_groups],
     }
 
