@@ -200,7 +200,8 @@ def _action(shape: schema.AnyStep, node: Node, where: str, filling: Filling) -> 
             return _env(shape.env, fill)
         case schema.RestartStep():
             services = tuple(shape.restart.services)
-            return Restart(services), f"restart {', '.join(services)}"
+            word = shape.restart.action
+            return Restart(services, word == "reload"), f"{word} {', '.join(services)}"
         case schema.ReproduceStep():
             return _reproduce(shape.reproduce, node.get("reproduce", "vars"), filling)
         case schema.CollectStep():

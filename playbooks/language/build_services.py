@@ -22,6 +22,7 @@ from playbooks.system import (
     OnFailure,
     Probe,
     ProcessSpec,
+    Reload,
     Service,
     SystemdSpec,
     TcpProbe,
@@ -55,8 +56,15 @@ def service(name: str, shape: system_schema.ServiceShape, place: Place) -> Servi
         stop_timeout_s=shape.stop_timeout,
         before_stop=tuple(_hook(one, host, place) for one in shape.before_stop),
         after_healthy=tuple(_hook(one, host, place) for one in shape.after_healthy),
+        reload=_reload(shape.reload, host, place) if shape.reload else None,
         proof={variable: _probe(one) for variable, one in shape.proof.items()},
     )
+
+
+def _reload(shape: system_schema.ReloadShape, host: str, place: Place) -> Reload:
+    cwd = str(place.root) if host in place.local else "/"
+    command = tuple(shape.command) if shape.command else None
+    return Reload(command, cwd, shape.logged, shape.timeout)
 
 
 def _hook(shape: system_schema.HookShape, host: str, place: Place) -> Hook:

@@ -167,6 +167,14 @@ class HookShape(UndoableShape):
     )
 
 
+class ReloadShape(Shape):
+    command: Words | None = entry(
+        "command", "Makes it read its files again; $MAINPID is its pid. Of a unit: its own.", None
+    )
+    logged: Regex | None = entry("regex", "What it logs once it has read them.", None)
+    timeout: Timeout = entry("duration", "How long each may take.", "30s")
+
+
 class _ServiceShape(Shape):
     host: Name | None = entry("host", "Its host; may be left out where there is only one.", None)
     env: EnvMethodShape | None = entry("method", "How its environment is edited.", None)
@@ -179,6 +187,7 @@ class _ServiceShape(Shape):
     after_healthy: list[HookShape] = entry(
         "hooks", "Run once it is healthy in a boot; undone before its next stop.", []
     )
+    reload: ReloadShape | None = entry("way", "How it reads its files again.", None)
     proof: dict[Variable, ProofShape] = entry(
         "probes", "How the service itself tells the value of a variable, {{ value }}.", {}
     )
