@@ -56,7 +56,7 @@ class Reader:
         with complaints(self.path):
             return self._connection.execute(sql, values).fetchall()
 
-    def _named_rows(self, sql: str, values: Mapping[str, str | int | None]) -> list[sqlite3.Row]:
+    def _named_rows(self, sql: str, values: Mapping[str, str | float | None]) -> list[sqlite3.Row]:
         """The rows of a query whose values are named in it, as in `:name`."""
         with complaints(self.path):
             return self._connection.execute(sql, values).fetchall()
