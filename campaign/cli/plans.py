@@ -29,6 +29,8 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
     yield f"In all: {_cost(planned)}"
     if any(one.guessed for one in plan.forecast):
         yield "  Guessed where this ledger has no past cycle or run to go by."
+    for one in planned.past:
+        yield f"  {one}"
     for one in planned.can_show:
         yield f"  {one}"
     for one in planned.without_undo:
@@ -139,6 +141,7 @@ def as_data(planned: Planned) -> dict[str, object]:
         "seconds": plan.seconds,
         "money": plan.money,
         "currency": planned.system.cost.currency,
+        "history": list(planned.past),
         "can_show": list(planned.can_show),
         "without_undo": list(planned.without_undo),
         "boots": [

@@ -22,7 +22,7 @@ from campaign.workspace import Workspace
 
 if TYPE_CHECKING:
     from campaign.engine.run import Outcome
-    from campaign.operations.accept import Kept
+    from campaign.operations.kept import Kept
     from campaign.operations.recover import Recovered
 
 WORDS = ("supported", "refuted", "inconclusive", "invalid")

@@ -78,6 +78,7 @@ def system(
         versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
         budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
+        history=tuple(Path(_below(root, path)) for path in shape.history),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},

@@ -258,6 +258,12 @@ class CampaignFile(Shape):
     )
     cost: CostShape = entry("cost", "What time costs.", CostShape())
     budget: BudgetShape = entry("budget", "What the campaign may cost in all.", BudgetShape())
+    history: list[Text] = entry(
+        "paths",
+        "Ledgers of other campaigns, or their workspaces: what their restarts took is the first"
+        " estimate where this ledger has none.",
+        [],
+    )
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
     )
