@@ -69,11 +69,6 @@ class Reader:
         return tuple(kind(**dict(row)) for row in rows)
 
 
-def conditions(text: str) -> Mapping[str, str]:
-    """The conditions of an observation as they are compared: each value as text."""
-    return {name: str(value) for name, value in mapping(text).items()}
-
-
 def mapping(text: str) -> Mapping[str, Any]:
     """A JSON object of the ledger; where redaction has broken it, its text under one name."""
     try:
