@@ -92,10 +92,11 @@ class Boot:
 
 @dataclass(frozen=True)
 class Took:
-    """Seconds that boots like one took: down, and besides that."""
+    """Seconds that boots like one took: down, and besides that; `guessed` where one is a guess."""
 
     down_s: float
     besides_s: float
+    guessed: bool = False
 
 
 class History(Protocol):
@@ -379,7 +380,7 @@ def _forecast(system: System, boot: Boot, history: History) -> BootForecast:
     known = took or _guess(boot)
     seconds = known.down_s + known.besides_s
     money = system.cost.money(known.down_s, seconds)
-    return BootForecast(known.down_s, known.besides_s, money, took is None)
+    return BootForecast(known.down_s, known.besides_s, money, took is None or took.guessed)
 
 
 def _guess(boot: Boot) -> Took:

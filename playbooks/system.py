@@ -328,7 +328,8 @@ class Budget:
 class System:
     """All that campaign.yaml says. Relative paths in it are already absolute here.
 
-    `versions` are the commands that print a service's version, by service. `lease_s`: how long a
+    `versions` are the commands that print a service's version, by service. `history` are ledgers
+    of other campaigns, or their workspaces. `lease_s`: how long a
     host waits for an operator that is gone before it puts itself back.
     """
 
@@ -345,6 +346,7 @@ class System:
     guards: tuple[Guard, ...] = ()
     on_failure: OnFailure = OnFailure()
     notify: tuple[Notice, ...] = ()
+    history: tuple[Path, ...] = ()
     statistics: Settings = DEFAULTS
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)

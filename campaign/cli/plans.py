@@ -36,6 +36,8 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
     yield f"In all: {_cost(planned)}"
     if any(one.guessed for one in plan.forecast):
         yield "  Guessed where this ledger has no past cycle or run to go by."
+    for one in planned.past:
+        yield f"  {one}"
     for one in planned.can_show:
         yield f"  {one}"
     yield from _watched(planned)
@@ -170,6 +172,7 @@ def as_data(planned: Planned) -> dict[str, object]:
         "seconds": plan.seconds,
         "money": plan.money,
         "currency": planned.system.cost.currency,
+        "history": list(planned.past),
         "can_show": list(planned.can_show),
         "without_undo": list(planned.without_undo),
         "confirm": asdict(confirmed(planned)),

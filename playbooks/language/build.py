@@ -73,6 +73,7 @@ def system(
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
         notify=tuple(map(notice, shape.notify)),
+        history=tuple(Path(below(root, path)) for path in shape.history),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},

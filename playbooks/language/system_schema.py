@@ -345,6 +345,12 @@ class CampaignFile(Shape):
         "evidence", "What is done before a failed run is put back.", OnFailureShape()
     )
     notify: list[NoticeShape] = entry("notices", "Whom to tell how a run ended.", [])
+    history: list[Text] = entry(
+        "paths",
+        "Ledgers of other campaigns, or their workspaces: what their restarts took is the first"
+        " estimate where this ledger has none.",
+        [],
+    )
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
     )
