@@ -22,6 +22,8 @@ _SERVER.set_forkserver_preload(
         "campaign.cli.autopilot",
         "campaign.cli.advise",
         "campaign.cli.doctor",
+        "campaign.cli.execution",
+        "campaign.cli.recovered",
         "campaign.cli.report",
         "campaign.cli.run",
         "campaign.cli.runs",
