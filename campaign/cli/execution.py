@@ -11,7 +11,7 @@ import click
 
 from campaign.cli import options, plans
 from campaign.cli.progress import Progress
-from campaign.cli.text import shown, tell
+from campaign.cli.text import lapse_text, shown, tell
 from campaign.engine.dialling import Ahead
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
@@ -65,6 +65,8 @@ def execute(
         junit.check_place(junit_xml)
     with ready(workspace, request, options.command_line(), ahead=ahead) as one:
         _refuse_unjudged(one.planned, telling.expect)
+        for lapse in one.lapses:
+            tell(shown(lapse_text(lapse)))
         tell(plans.as_text(one.planned, diffs=telling.diff))
         _confirm(one.planned, consent)
         outcome = carry_out(one)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from campaign.cli.text import columns, count, money, seconds, shown
+from campaign.engine.guards import guard_name
+from campaign.engine.hooks import hooks_of
 from campaign.operations.plan import Planned
 from campaign.redact import Redactor
 from playbooks.diff import unified
@@ -31,8 +33,22 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
         yield "  Guessed where this ledger has no past cycle or run to go by."
     for one in planned.can_show:
         yield f"  {one}"
+    yield from _watched(planned)
     for one in planned.without_undo:
         yield f"  NO UNDO: {one} cannot be taken back"
+
+
+def _watched(planned: Planned) -> Iterator[str]:
+    """What must hold meanwhile, and what is done where something fails."""
+    for guard in planned.system.guards:
+        rest = "" if guard.through_restarts else ", but for restarts"
+        yield f"  guard: {guard_name(guard)}, every {seconds(guard.every_s)}{rest}"
+    wanted = planned.system.on_failure
+    done = [f"capture {one.name}" for one in wanted.capture]
+    done += [f"collect {', '.join(wanted.collect)}"] if wanted.collect else []
+    done += [f"hold at most {seconds(wanted.hold_s)}"] if wanted.hold_s else []
+    if done:
+        yield f"  on failure: {'; '.join(done)}"
 
 
 def _order(playbook: Playbook | None) -> Iterator[str]:
@@ -79,10 +95,18 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
     if boot.services:
         down = f"{'guessed' if forecast.guessed else 'about'} {seconds(forecast.downtime_s)} down"
         yield f"     restart {', '.join(boot.services)}  ({down})"
+        yield from _hooks(planned, boot)
     elif boot.playbook is None:
         yield "     nothing to put back: the base is running already"
     for step in boot.measures:
         yield f"     {_step(step)}"
+
+
+def _hooks(planned: Planned, boot: Boot) -> Iterator[str]:
+    """What the services want run around that restart; what has an undo is not left at the base."""
+    services = [planned.system.services[name] for name in boot.services]
+    for name, undo in hooks_of(services, last=boot.playbook is None):
+        yield f"       {name}  ({undo or 'no undo'})"
 
 
 def _about(boot: Boot) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from campaign.cli.text import lapse_text
 from campaign.operations.accept import Kept
 from campaign.operations.recover import Recovered
 
@@ -19,6 +20,7 @@ def recovered_data(done: Recovered) -> dict[str, object]:
             for one in done.accepted
         ],
         "restored": done.restored.paths,
+        "lapses": done.restored.lapses,
         "restarted": [one.services for one in done.restored.cycles],
         "runs": done.runs,
         "remaining": done.remaining,
@@ -40,6 +42,7 @@ def _kept(one: Kept) -> Iterator[str]:
 def _recovered(done: Recovered) -> list[str]:
     lines = [f"note: {done.note}"] if done.note else []
     lines += [line for one in done.accepted for line in _kept(one)]
+    lines += map(lapse_text, done.restored.lapses)
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
         if lived.healthy_at is not None:

@@ -1,14 +1,18 @@
 """status: read from the ledger, quick to start."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from campaign.cli import options
-from campaign.cli.text import columns, count, money, seconds, shown, spent, when
+from campaign.cli.text import columns, count, lapse_text, money, seconds, shown, spent, when
 from campaign.operations import status as reading
 from campaign.operations.status import Status
 from hypotheses.hypothesis import GLYPHS
+
+if TYPE_CHECKING:
+    from campaign.operations.contact import Contact
 
 
 @click.command()
@@ -16,11 +20,27 @@ from hypotheses.hypothesis import GLYPHS
 @click.pass_context
 def status(context: click.Context, as_json: bool) -> None:
     """Show the campaign, its hypotheses, what they cost, and what was left undone."""
-    found = reading.status(options.workspace(context))
+    found = reading.status_with_hosts(options.workspace(context))
     if as_json:
         options.print_json(found)
         return
     click.echo("\n".join(_lines(found)))
+
+
+def host_lines(found: "Contact") -> Iterator[str]:
+    """What a host has to say of runs that lost their operator."""
+    holder = found.holder
+    if found.error:
+        yield f"! host {found.host}: {found.error}"
+    for one in found.lapses:
+        yield lapse_text(one)
+    if holder is not None and holder.lapsed:
+        yield f"  host {found.host} puts itself back now"
+    elif holder is not None and holder.waits_until is not None:
+        yield (
+            f"  host {found.host} waits for {holder.who} until {when(holder.waits_until)}, and "
+            "then puts itself back"
+        )
 
 
 def _lines(found: Status) -> Iterator[str]:
@@ -40,6 +60,8 @@ def _lines(found: Status) -> Iterator[str]:
     for run in found.left:
         what = "could not be put back whole" if run.state == "dirty" else "was interrupted"
         yield shown(f"! {run.id} {what}; run: campaign recover")
+    for one in found.hosts:
+        yield from map(shown, host_lines(one))
     yield ""
     yield from _hypotheses(found, currency)
 

@@ -4,9 +4,12 @@ import time
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
+
+if TYPE_CHECKING:
+    from campaign.engine.lapses import HostLapse
 
 
 def tell(text: str, *, newline: bool = True) -> None:
@@ -37,12 +40,13 @@ def shown(text: str) -> str:
 def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "") -> str:
     """Rows with aligned columns, two blanks apart; those numbered in `right` to the right."""
     rows = [[shown(cell).replace("\n", " ") for cell in row] for row in rows]
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    sizes = [[*map(width, row)] for row in rows]
+    widths = [*map(max, zip(*sizes, strict=True))]
     lines = []
-    for row in rows:
+    for row, own in zip(rows, sizes, strict=True):
         cells = []
         for index, cell in enumerate(row):
-            pad = " " * (widths[index] - width(cell))
+            pad = " " * (widths[index] - own[index])
             cells.append(pad + cell if index in right else cell + pad)
         lines.append(indent + "  ".join(cells).rstrip())
     return "\n".join(lines)
@@ -98,3 +102,15 @@ def spent(costs: Spent, currency: str) -> str:
 def when(at: float | None) -> str:
     """Local date and time to the second; '-' for None."""
     return "-" if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def lapse_text(one: "HostLapse") -> str:
+    """What a host did by itself, in one line."""
+    lapse = one.lapse
+    gone = f"{lapse.who}, not heard since {when(lapse.heard_at)}"
+    if lapse.ended_at is None:
+        return f"host {one.host} began to put itself back at {when(lapse.began_at)} ({gone})"
+    done = f"host {one.host} put itself back at {when(lapse.ended_at)} ({gone})"
+    if lapse.cycle is not None and lapse.cycle.failed:
+        return f"{done}; {', '.join(lapse.cycle.services)} did not come up: {lapse.cycle.failed}"
+    return done

@@ -3,6 +3,7 @@
 The host's journal is the truth: what it does not list was not changed, whatever the ledger says.
 """
 
+import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,12 +12,15 @@ from functools import partial
 
 from campaign.engine import cycle
 from campaign.engine.cycle import CycleFailed, Lived
+from campaign.engine.hooks import Hooks, performed
+from campaign.engine.lapses import HostLapse, lived_by, with_lapses
 from campaign.engine.session import Hosts
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.files import Journal, PutBack
 from playbooks.hosts.host import Host
+from playbooks.hosts.lapse import Lapse
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import with_groups
@@ -32,11 +36,15 @@ _REDIAL_EVERY_S = 0.5
 
 @dataclass(frozen=True)
 class Restored:
-    """What the way back did: paths restored, cycles lived, and what is left for a person to do."""
+    """What the way back did: paths restored, cycles lived, and what is left for a person to do.
+
+    What hosts did by themselves before, once the lease was over, is in it; `lapses` says so.
+    """
 
     paths: tuple[str, ...] = ()
     cycles: tuple[Lived, ...] = ()
     remaining: tuple[str, ...] = ()
+    lapses: tuple[HostLapse, ...] = ()
 
     @property
     def dirty(self) -> bool:
@@ -52,6 +60,14 @@ class Undoing:
     failed: str = ""
 
 
+@dataclass
+class Hooked:
+    """A hook of the way back: what names its undo in the host's journal, and what came of it."""
+
+    id: str = field(default_factory=lambda: os.urandom(8).hex())
+    detail: str = ""
+
+
 class Watch:
     """Is told what the way back does; `say` is called with what is under way.
 
@@ -65,6 +81,9 @@ class Watch:
         """A host does not answer, and is waited for."""
         self.say(text)
 
+    def warn(self, _text: str) -> None:
+        """Something did not go as it should, and stopped nothing."""
+
     def restoring(self, _host: str) -> AbstractContextManager[Undoing]:
         """Around putting back what was changed on a host."""
         return nullcontext(Undoing())
@@ -72,6 +91,10 @@ class Watch:
     def restarting(self, _services: Sequence[str]) -> AbstractContextManager[Undoing]:
         """Around a restart cycle."""
         return nullcontext(Undoing())
+
+    def hooking(self, _name: str, _undo: str) -> AbstractContextManager[Hooked]:
+        """Around a hook of a service."""
+        return nullcontext(Hooked())
 
 
 @dataclass
@@ -84,6 +107,7 @@ class _Way:
     remaining: list[str] = field(default_factory=list)
     services: tuple[Service, ...] = ()
     groups: Groups = ()
+    lapses: tuple[Lapse, ...] = ()
 
 
 def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] = ()) -> Restored:
@@ -99,10 +123,12 @@ def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] =
     parts = _linked([way for way in ways if way.answered])
     seen_to = {part[0].name: partial(_see_to, part, hosts, silent, watch) for part in parts}
     found = by_name(seen_to).values()
+    lapses = tuple(HostLapse(way.name, one) for way in ways for one in way.lapses)
     return Restored(
-        tuple(path for way in ways for path in way.paths),
-        _as_one([lived for cycles in found for lived in cycles]),
+        tuple(path for way in ways for path in dict.fromkeys(way.paths)),
+        (*lived_by(lapses), *_as_one([lived for cycles in found for lived in cycles])),
         tuple(text for way in ways for text in way.remaining),
+        lapses,
     )
 
 
@@ -143,7 +169,8 @@ def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
     host = _answering(way.name, hosts, watch)
     watch.say(f"restoring the files of host {way.name}")
     with watch.restoring(way.name) as undoing:
-        result = undoing.result = host.put_back()
+        way.lapses = host.journal().lapses
+        result = undoing.result = with_lapses(host.put_back(), way.lapses)
     way.paths += result.restored
     services, way.groups = from_specs(host.journal().specs)
     way.services = tuple(replace(one, host=way.name) for one in services)
@@ -232,7 +259,7 @@ def _again(name: str, hosts: Hosts, watch: Watch) -> Host:
 
 def _may_come_back(error: CampaignError) -> bool:
     cause = error.__cause__
-    return isinstance(cause, HostError) and cause.kind == "unreachable"
+    return isinstance(cause, HostError) and cause.kind in ("unreachable", "lapsed")
 
 
 def _unanswered(name: str, error: Exception) -> str:
@@ -252,6 +279,10 @@ def _restart(
     if not services:
         return ""
     watch.say(f"restarting {_names(services)}: {_limit(services)}")
+    run = hosts[services[0].host].journal().run
+    hooks = Hooks(hosts, run, None, last=True)
+    done_by = partial(performed, services=services, around=watch.hooking)
+    _warn(watch, done_by(hooks.before))
     with watch.restarting([one.name for one in services]) as undoing:
         lived = undoing.lived = cycle.begin(services, hosts, groups)
         cycles.append(lived)
@@ -260,11 +291,19 @@ def _restart(
         except CycleFailed as error:
             undoing.failed = str(error)
     if not undoing.failed:
-        return ""
+        left = done_by(hooks.after)
+        return left if hooks.standing else _warn(watch, left)
     return (
         f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
         f"{undoing.failed}. See to that, then campaign recover"
     )
+
+
+def _warn(watch: Watch, text: str) -> str:
+    """Tells what failed, where something did; nothing is left to do for it."""
+    if text:
+        watch.warn(text)
+    return ""
 
 
 def _names(services: Sequence[Service]) -> str:

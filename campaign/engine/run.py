@@ -5,11 +5,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from campaign.engine import standing
+from campaign.engine.aftermath import kept_evidence
 from campaign.engine.begin import run_row
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
 from campaign.engine.budget import price_of_boot
 from campaign.engine.events import BootStarted
+from campaign.engine.hooks import Hooks
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import StepFailed
 from campaign.engine.pause import hold
@@ -69,7 +71,8 @@ def execute(plan: Plan, session: Session) -> Outcome:
 
     Errors: CampaignError when not even the first run could be recorded.
     """
-    return _Walk(plan, session).run()
+    with session.guards:
+        return _Walk(plan, session).run()
 
 
 class _Overspent(Exception):  # noqa: N818 - it is no error
@@ -86,6 +89,7 @@ class _Walk:
         self._session = session
         self._books = Books(session.recorder, session.system.cost)
         self._runs: dict[int, _Running] = {}
+        self._hooks = Hooks(session.hosts, session.batch, session.stop)
         self._walks: list[BootWalk] = []
         self._error = ""
 
@@ -93,9 +97,9 @@ class _Walk:
         code = Exit.COMPLETED
         try:
             self._walk()
-        except Stopped:
+        except Stopped as error:
             code = self._session.stop.exit or Exit.INTERRUPTED
-            self._fail("aborted", "asked to stop")
+            self._fail("aborted", str(error))
         except _Overspent as error:
             code = Exit.REFUSED
             self._fail("aborted", str(error), error.boot.run)
@@ -121,9 +125,9 @@ class _Walk:
             self._session.emit(
                 BootStarted(boot.position + 1, len(self._plan.boots), boot.title, running.id)
             )
-            walk = BootWalk(self._session, boot, running.id, running.steps)
+            walk = BootWalk(self._session, boot, running.id, running.steps, self._hooks)
             self._walks.append(walk)
-            with _closing(walk):
+            with _closing(walk), kept_evidence(self._session, walk):
                 walk.enter(previous)
                 self._close_before(boot.run)
                 running.evidence.append(walk.measure())

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from getpass import getuser
 from types import TracebackType
@@ -13,6 +13,7 @@ from types import TracebackType
 from campaign.engine.budget import NO_LIMITS, Limits
 from campaign.engine.dialling import NOBODY, Ahead, dial
 from campaign.engine.events import Emit
+from campaign.engine.guards import Guards, no_guards
 from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
@@ -21,8 +22,8 @@ from campaign.redact import Redactor
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import Channel, HostError, HostLost
 from playbooks.hosts.host import Host
+from playbooks.system import LEASE_S, System
 from playbooks.system import Host as Machine
-from playbooks.system import System
 
 _REFUSALS = frozenset({"locked", "journal-damaged", "journal-newer"})
 
@@ -37,8 +38,10 @@ class Hosts:
 
     Opening refuses a host that another operator holds (Exit.REFUSED, naming the holder). One whose
     connection was lost is dialled again when it is next asked for: a call that was under way has
-    failed, and is not repeated. `ahead` has those that are dialled already. Its methods may be
-    called from any thread.
+    failed, and is not repeated. One that has put itself back meanwhile, since our lease of
+    `lease_s` was over, refuses itself until it is asked for `again`. With `takes_over` agents that
+    wait for another operator make way. `ahead` has those that are dialled already. Its methods may
+    be called from any thread.
     """
 
     def __init__(
@@ -46,14 +49,20 @@ class Hosts:
         workspace: Workspace,
         machines: Mapping[str, Machine],
         run: str,
+        lease_s: float = LEASE_S,
+        *,
+        takes_over: bool = False,
         ahead: Ahead = NOBODY,
     ) -> None:
         self.workspace = workspace
         self._machines = dict(machines)
         self._run = run
+        self._lease_s = lease_s
+        self._takes_over = takes_over
         self._ahead = ahead
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
+        self._lapsed: set[str] = set()
         self._held: set[str] = set()
         self._unanswered: dict[str, Channel] = {}
         self._given_up = False
@@ -108,8 +117,10 @@ class Hosts:
         with self._dialling[name]:
             old = self._open.pop(name, None)
             if old is not None:
-                self._lost[name] = old.greeting.pid
+                if old.lost:
+                    self._lost[name] = old.greeting.pid
                 old.close()
+            self._lapsed.discard(name)
             return self._replace(name, lock=True)
 
     def close(self) -> None:
@@ -135,7 +146,23 @@ class Hosts:
                 with suppress(CampaignError):  # else whoever calls it learns that it is lost
                     self._replace(name, lock=name in self._held)
                     host.close()
+                    self._note_lapsed(name, host.greeting.pid)
+            if name in self._lapsed:
+                raise self._lease_lost(name)
             return self._open[name]
+
+    def _note_lapsed(self, name: str, agent: int) -> None:
+        if agent in self._open[name].greeting.lapsed_agents:
+            self._lapsed.add(name)
+
+    def _lease_lost(self, name: str) -> CampaignError:
+        what = (
+            f"host {name} did not hear of this run for {self._lease_s:g} s: its lease is over, and "
+            "the host has put itself back"
+        )
+        error = CampaignError(Exit.STEP_FAILED, what, "run it again")
+        error.__cause__ = HostError("lapsed", what)
+        return error
 
     def _replace(self, name: str, *, lock: bool) -> Host:
         replaces = self._lost.get(name, 0)
@@ -164,7 +191,15 @@ class Hosts:
         try:
             if self._given_up:
                 channel.abandon()
-            return Host.open(channel, lock=lock, who=operator(), run=self._run, name=name)
+            return Host.open(
+                channel,
+                lock=lock,
+                who=operator(),
+                run=self._run,
+                name=name,
+                lease_s=self._lease_s,
+                takes_over=self._takes_over,
+            )
         finally:
             del self._unanswered[name]
 
@@ -197,4 +232,5 @@ class Session:
     command: str
     accepted: tuple[str, ...] = ()
     limits: Limits = NO_LIMITS
+    guards: Guards = field(default_factory=no_guards)
     clock: Callable[[], float] = time.time

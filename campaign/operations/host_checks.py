@@ -109,6 +109,13 @@ def _size(number: int) -> str:
 def _lock(name: str, holder: Holder | None) -> Finding:
     if holder is None:
         return Finding(name, "lock", "nobody works on it")
+    if holder.waits_until is not None:
+        until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(holder.waits_until))
+        what = (
+            f"{holder.who} is gone and left changes here; agent pid {holder.pid} puts them back at "
+            f"{until}"
+        )
+        return Finding(name, "lock", what, "fail", "put them back now: campaign recover")
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(holder.since))
     run = f" for {holder.run}" if holder.run else ""
     what = f"{holder.who} works on it{run} (agent pid {holder.pid}, since {since})"
@@ -122,7 +129,7 @@ def _leftovers(name: str, journal: Journal, holder: Holder | None, ledger: Path)
     commands = tuple(" ".join(command.do) for command in journal.commands)
     left = listed(paths + commands) or "a restart that is due"
     what = f"changed by {origin(ledger, journal.run)} ({journal.who}): {left}"
-    if holder is not None:
+    if holder is not None and holder.waits_until is None:
         return Finding(name, "leftovers", what, "warn", "whoever works on it puts that back")
     return Finding(name, "leftovers", what, "fail", "put it back first: campaign recover")
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from campaign.engine.booking import Books
+from campaign.engine.lapses import HostLapse
 from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Hosts
 from campaign.engine.together import by_name
@@ -103,6 +104,20 @@ def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
         return replace(done, unrecorded=str(error))
 
 
+def note_lapses(hosts: Hosts, books: Books) -> tuple[HostLapse, ...]:
+    """Has the ledger know what the hosts did by themselves, once the lease of a run was over.
+
+    The hosts' locks are held. Nothing is done where something is outstanding: that is for
+    `recover`. Errors: CampaignError.
+    """
+    greetings = [hosts[name].greeting for name in hosts.names()]
+    if not any(one.lapsed_agents for one in greetings) or any(one.outstanding for one in greetings):
+        return ()
+    started, restored = time.time(), put_back(hosts)
+    _close(books, Recovered(restored), hosts.names(), started)
+    return restored.lapses
+
+
 def _dial(hosts: Hosts) -> dict[str, CampaignError]:
     """Dials all; those that do not answer, with why. Errors: CampaignError for a held host."""
     found = by_name({name: partial(_unanswered, hosts, name) for name in hosts.names()})
@@ -122,12 +137,14 @@ def _unanswered(hosts: Hosts, name: str) -> CampaignError | None:
 def _reach(workspace: Workspace) -> _Reach:
     try:
         system = workspace.load_system()
-        return _Reach(open_hosts(workspace, system, "recover"), system.cost)
+        hosts = open_hosts(workspace, system, "recover", takes_over=True)
+        return _Reach(hosts, system.cost)
     except LoadError as error:
         note = f"campaign.yaml is not valid ({error.problems[0]}); recovering this machine only"
     except CampaignError as error:
         note = f"{error}; recovering this machine only"
-    return _Reach(Hosts(workspace, {"local": Host("local")}, "recover"), Cost(), note)
+    here = {"local": Host("local")}
+    return _Reach(Hosts(workspace, here, "recover", takes_over=True), Cost(), note)
 
 
 def _close(books: Books, done: Recovered, named: Collection[str], started: float) -> Recovered:

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
 from campaign.engine.dialling import NOBODY, Ahead
 from campaign.engine.events import Emit
+from campaign.engine.guards import Guards, broken
 from campaign.engine.session import Hosts, Session
 from campaign.engine.stop import Stop
 from campaign.engine.together import Beside
@@ -19,12 +21,16 @@ from campaign.redact import Redactor
 from campaign.workspace import Workspace
 
 if TYPE_CHECKING:
+    from campaign.engine.lapses import HostLapse
     from campaign.engine.run import Outcome
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A planned run whose hosts are locked: nobody can change what the plan was made from."""
+    """A planned run whose hosts are locked: nobody can change what the plan was made from.
+
+    `lapses` is what hosts had done by themselves since the last run, which the ledger has now.
+    """
 
     workspace: Workspace
     planned: Planned
@@ -35,6 +41,7 @@ class Ready:
     command: str
     accepted: tuple[str, ...]
     limits: Limits
+    lapses: "tuple[HostLapse, ...]" = ()
 
     def execute(self, emit: Emit, stop: Stop) -> "Outcome":
         """Carries the plan out; whatever happens, what was changed is put back."""
@@ -53,6 +60,7 @@ class Ready:
             command=self.command,
             accepted=self.accepted,
             limits=self.limits,
+            guards=Guards(self.planned.system.guards, partial(broken, self.hosts), stop),
         )
         return execute(self.planned.plan, session)
 
@@ -75,13 +83,17 @@ def ready(
     system, playbooks = load(workspace, request)
     redactor = Redactor(system.secrets)
     with (
-        open_hosts(workspace, system, " ".join(request.playbooks), ahead) as hosts,
+        open_hosts(workspace, system, " ".join(request.playbooks), ahead=ahead) as hosts,
         Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):
         _load_ahead()
+        from campaign.engine.booking import Books
+        from campaign.operations.recover import note_lapses
+
         holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
+        lapses = note_lapses(hosts, Books(recorder, system.cost))
         planned = plan_on(hosts, workspace, system, playbooks, request.accepted)
         _refuse_incomparable(planned)
         own = limits.within(allowed(system.budget))
@@ -89,7 +101,7 @@ def ready(
             _refuse_overspending(planned, ledger, own)
         yield Ready(
             workspace, planned, hosts, recorder, redactor, campaign.hash_key,
-            redactor.text(command), request.accepted, own,
+            redactor.text(command), request.accepted, own, lapses,
         )  # fmt: skip
 
 
@@ -97,7 +109,8 @@ def _load_ahead() -> None:
     """Loads what planning and running take, for which the hosts being dialled leave the time."""
     import campaign.engine.preflight
     import campaign.engine.rules
-    import campaign.engine.run  # noqa: F401
+    import campaign.engine.run
+    import campaign.operations.recover  # noqa: F401
 
 
 def _refuse_incomparable(planned: Planned) -> None:

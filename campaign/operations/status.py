@@ -1,14 +1,25 @@
-"""status: where the campaign stands, from the ledger, with the budget of campaign.yaml."""
+"""status: where the campaign stands, from the ledger, with the budget of campaign.yaml.
+
+Beside it the overview of one who stays and looks on, which does not wait for sums over all runs.
+"""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
 from campaign.operations.declared import Declared, declared
 from campaign.workspace import Workspace
+from hypotheses.hypothesis import Hypothesis
 from hypotheses.observation import Counts, pooled
 from hypotheses.tally import Tally, tally
+
+if TYPE_CHECKING:
+    from campaign.operations.contact import Contact
+
+SUMMED_AT_ONCE = 2_000
+"""Sums over as many runs are read with the rest: they take some hundredths of a second."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +29,8 @@ class Status:
     `baseline` pools the valid baselines that suspects are held against, `tally` is what they show,
     and `unlike` counts the trials of those under other conditions; `running` are runs under way,
     `left` those that were interrupted or could not be put back whole, the newest first. `declared`
-    is what campaign.yaml says, None while it is not valid.
+    is what campaign.yaml says, None while it is not valid. `hosts` are as they were found, where
+    they were asked.
     """
 
     campaign: records.CampaignRecord | None
@@ -32,6 +44,7 @@ class Status:
     left: tuple[records.Run, ...]
     latest: records.Run | None
     declared: Declared | None
+    hosts: "tuple[Contact, ...]" = ()
 
     @property
     def is_over(self) -> bool:
@@ -44,6 +57,20 @@ class Status:
             limit is not None and so_far > limit
             for so_far, limit in zip(spent, limits, strict=True)
         )
+
+
+def status_with_hosts(workspace: Workspace) -> Status:
+    """As `status`; where runs were interrupted, the hosts are asked what became of them.
+
+    The ledger learns what a host did by itself. Errors: as `status`.
+    """
+    found = status(workspace)
+    if not found.left:
+        return found
+    from campaign.operations.contact import contact
+
+    hosts = contact(workspace)
+    return replace(status(workspace), hosts=hosts)
 
 
 def status(workspace: Workspace) -> Status:
@@ -69,6 +96,76 @@ def status(workspace: Workspace) -> Status:
             latest=next(iter(ledger.runs(limit=1)), None),
             declared=said,
         )
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the campaign cost, None where that is not known yet, and each hypothesis's sums."""
+
+    total: Costs | None
+    hypotheses: tuple[HypothesisCosts, ...]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What is in sight all the time: of `Status`, what moves.
+
+    The sums in `hypotheses`, and `total`, may be those of an earlier look: `stale` says so. `total`
+    is None, and all sums are 0, where there was none. Without sums the row "(none)" is missing.
+    """
+
+    campaign: records.CampaignRecord | None
+    total: Costs | None
+    runs: int
+    hypotheses: tuple[HypothesisCosts, ...]
+    running: tuple[records.Run, ...]
+    left: tuple[records.Run, ...]
+    stale: bool
+
+
+def overview(workspace: Workspace, last: Overview | None = None) -> Overview:
+    """What is seen at a glance, soon also where the sums take long: `last` has those of before.
+
+    Errors: CampaignError.
+    """
+    said = declared(workspace)
+    with Ledger.open(workspace.ledger) as ledger:
+        unsettled, runs = ledger.unsettled(), ledger.run_count()
+        now = Overview(
+            campaign=_as_declared(_without_key(ledger.campaign()), said, runs),
+            total=None,
+            runs=runs,
+            hypotheses=tuple(map(_not_summed, ledger.hypotheses())),
+            running=tuple(run for run in unsettled if run.status == "running"),
+            left=tuple(run for run in unsettled if run.status != "running"),
+            stale=True,
+        )
+        if runs <= SUMMED_AT_ONCE:
+            return with_sums(now, _sums(ledger))
+    return replace(with_sums(now, Sums(last.total, last.hypotheses)), stale=True) if last else now
+
+
+def sums(workspace: Workspace) -> Sums:
+    """What all runs together came to and cost. Errors: CampaignError."""
+    with Ledger.open(workspace.ledger) as ledger:
+        return _sums(ledger)
+
+
+def _sums(ledger: Ledger) -> Sums:
+    return Sums(ledger.total_cost(), ledger.hypothesis_costs())
+
+
+def with_sums(now: Overview, found: Sums) -> Overview:
+    """The hypotheses as they stand `now`, with the sums that were found."""
+    by_name = {one.hypothesis: one for one in found.hypotheses}
+    named = [one for one in now.hypotheses if one.standing]
+    rows = [replace(by_name.get(one.hypothesis, one), standing=one.standing) for one in named]
+    rows += [one for one in found.hypotheses if not one.standing]
+    return replace(now, total=found.total, hypotheses=tuple(rows), stale=False)
+
+
+def _not_summed(one: Hypothesis) -> HypothesisCosts:
+    return HypothesisCosts(one.slug, str(one.standing), 0, 0, 0, 0, 0.0, 0.0, 0.0)
 
 
 def _as_declared(

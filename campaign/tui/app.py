@@ -7,15 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import ActiveBinding, Binding, BindingType
-from textual.reactive import reactive
 from textual.screen import Screen
 
 from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
 from campaign.operations.outstanding import outstanding
-from campaign.operations.status import Status
+from campaign.operations.status import Overview, Sums
 from campaign.tui.dialogs.help import HelpDialog, told_bindings
 from campaign.tui.dialogs.quit import Choice, QuitDialog
 from campaign.tui.dialogs.recover import RecoverDialog
@@ -23,13 +22,13 @@ from campaign.tui.dialogs.run import RunDialog, Typed
 from campaign.tui.dialogs.text import TextDialog
 from campaign.tui.follow import Follower, LedgerChanged
 from campaign.tui.reading import Reading
-from campaign.tui.runner import Runner
 from campaign.tui.screens.campaign import CampaignScreen
 from campaign.tui.screens.history import HistoryScreen
 from campaign.tui.screens.live import LiveScreen
 from campaign.tui.screens.mode import ModeScreen
 from campaign.tui.screens.outside import OutsideScreen
 from campaign.tui.terminal import TerminalDriver
+from campaign.tui.the_app import TheApp
 from campaign.tui.themes import DARK, LIGHT, PLAIN
 from campaign.tui.widgets.dirty_bar import DirtyBar
 from campaign.workspace import Workspace
@@ -61,15 +60,8 @@ ENDS: dict[int, str] = {
 """What an exit code says."""
 
 
-class CampaignApp(App[int]):
-    """The terminal UI over the workspace that `folder` lies in; it returns the exit code.
-
-    `overview` is what the ledger said last, None before the first answer; `problem` is one
-    line where it could not be read, and empty otherwise. `system` is campaign.yaml while that is
-    valid, `invalid` says that it is not; `outstanding` is what the hosts have yet to put back after
-    a run, `opened_run` the id of the run that history is to show, `command` that of what was done
-    last.
-    """
+class CampaignApp(TheApp):
+    """The terminal UI over the workspace that `folder` lies in; it returns the exit code."""
 
     TITLE = "campaign"
     CSS_PATH = "styles/app.tcss"
@@ -104,31 +96,20 @@ class CampaignApp(App[int]):
         (160, "-very-wide"),
     ]
 
-    overview: reactive[Status | None] = reactive(None)
-    problem: reactive[str] = reactive("")
-    invalid: reactive[bool] = reactive(False)
-    system: reactive[System | None] = reactive(None)
-    outstanding: reactive[tuple[str, ...]] = reactive(())
-    opened_run: reactive[str] = reactive("")
-
     def __init__(self, folder: Path) -> None:
-        plain = "NO_COLOR" in os.environ
-        super().__init__(driver_class=TerminalDriver, ansi_color=True if plain else None)
-        self.folder = folder
-        self.workspace: Workspace | None = None
-        self.runner = Runner()
+        super().__init__(folder)
         self._ending = False
         self._typed = Typed()
-        self.command = ""
         self._follower: Follower | None = None
-        self._status: Reading[Status] = Reading(self, self._show, self._cannot_read)
+        self._overview: Reading[Overview] = Reading(self, self._show, self._cannot_read)
+        self._sums: Reading[Sums] = Reading(self, self._show_sums, self._cannot_read, rest=True)
         self._system: Reading[System] = Reading(self, self._know, self._not_valid)
         self._config_at = 0
         self._left: Reading[tuple[str, ...]] = Reading(self, self._list_left, self._cannot_list)
         self._offered: tuple[str, ...] = ()
         for theme in (DARK, LIGHT, PLAIN):
             self.register_theme(theme)
-        self.theme = PLAIN.name if plain else os.environ.get("TEXTUAL_THEME", DARK.name)
+        self.theme = PLAIN.name if self.plain else os.environ.get("TEXTUAL_THEME", DARK.name)
 
     async def on_mount(self) -> None:
         self._handle_signals()
@@ -160,7 +141,8 @@ class CampaignApp(App[int]):
         workspace = self.workspace
         if workspace is not None:
             self._read_system(workspace)
-            self._status.ask(lambda: reading.status(workspace))
+            last = self.overview
+            self._overview.ask(lambda: reading.overview(workspace, last))
         for screen in self._mode_screens():
             screen.ledger_changed()
 
@@ -184,15 +166,22 @@ class CampaignApp(App[int]):
         bottoms = (stack[0] for stack in self._screen_stacks.values() if stack)
         return [screen for screen in bottoms if isinstance(screen, ModeScreen)]
 
-    def _show(self, status: Status) -> None:
-        self.problem, self.overview = "", status
+    def _show(self, overview: Overview) -> None:
+        self.problem, self.overview = "", overview
         self.refresh_bindings()
-        self._look_after(status)
+        self._look_after(overview)
+        workspace = self.workspace
+        if overview.stale and workspace is not None:
+            self._sums.ask(lambda: reading.sums(workspace))
 
-    def _look_after(self, status: Status) -> None:
+    def _show_sums(self, sums: Sums) -> None:
+        if self.overview is not None:
+            self.overview = reading.with_sums(self.overview, sums)
+
+    def _look_after(self, overview: Overview) -> None:
         """Asks the hosts what is left of runs that are over; offers to recover, once for each."""
-        workspace, left = self.workspace, tuple(run.id for run in status.left)
-        if workspace is None or status.running or left == self._offered:
+        workspace, left = self.workspace, tuple(run.id for run in overview.left)
+        if workspace is None or overview.running or left == self._offered:
             return
         self._offered = left
         self.outstanding = ()
@@ -217,21 +206,6 @@ class CampaignApp(App[int]):
         """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
         there = self.workspace is not None and self.workspace.ledger.exists()
         self.problem = why if there else ""
-
-    def tell(self, why: str) -> None:
-        """Shows one line about something that went wrong."""
-        self.notify(why, title="", severity="error", markup=False)
-
-    def did(self, command: str) -> None:
-        """Shows the command of what was just done; `copy_command` copies it."""
-        self.command = command
-        self.notify(command, title="", markup=False)
-
-    def action_copy_command(self) -> None:
-        """Copies the command of what was done last."""
-        if self.command:
-            self.copy_to_clipboard(self.command)
-            self.notify(f"copied: {self.command}", markup=False)
 
     def show_run(self, run: str) -> None:
         """Opens the run of that id on the history screen."""

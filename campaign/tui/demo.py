@@ -1,18 +1,14 @@
 """Making the demo, or opening the one that was made before."""
 
-from typing import TYPE_CHECKING
-
 from campaign.operations import demo
 from campaign.tui.reading import Reading
+from campaign.tui.the_app import TheApp
 from campaign.workspace import Workspace
-
-if TYPE_CHECKING:
-    from campaign.tui.app import CampaignApp
 
 FOLDER = "demo-campaign"
 
 
-def open_demo(app: "CampaignApp") -> None:
+def open_demo(app: TheApp) -> None:
     """Opens the demo in the folder the app was started in; makes it there first if need be."""
 
     def make() -> Workspace:

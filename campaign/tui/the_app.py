@@ -1,13 +1,83 @@
-"""How screens and widgets reach the app without importing it."""
+"""What screens, dialogs and widgets know of the app, and may ask of it."""
 
-from typing import TYPE_CHECKING, cast
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
 
+from textual.app import App
 from textual.dom import DOMNode
+from textual.reactive import reactive
 
-if TYPE_CHECKING:
-    from campaign.tui.app import CampaignApp
+from campaign.operations.status import Overview
+from campaign.tui.runner import Runner
+from campaign.tui.terminal import TerminalDriver
+from campaign.workspace import Workspace
+from playbooks.system import System
 
 
-def app_of(node: DOMNode) -> "CampaignApp":
+class TheApp(App[int]):
+    """The terminal UI over the workspace that `folder` lies in.
+
+    `overview` is what the ledger said last, None before the first answer; `problem` is one
+    line where it could not be read, and empty otherwise. `system` is campaign.yaml while that is
+    valid, `invalid` says that it is not; `outstanding` is what the hosts have yet to put back after
+    a run, `opened_run` the id of the run that history is to show, `command` that of what was done
+    last.
+    """
+
+    overview: reactive[Overview | None] = reactive(None)
+    problem: reactive[str] = reactive("")
+    invalid: reactive[bool] = reactive(False)
+    system: reactive[System | None] = reactive(None)
+    outstanding: reactive[tuple[str, ...]] = reactive(())
+    opened_run: reactive[str] = reactive("")
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(driver_class=TerminalDriver, ansi_color=True if self.plain else None)
+        self.folder = folder
+        self.workspace: Workspace | None = None
+        self.runner = Runner()
+        self.command = ""
+
+    @property
+    def plain(self) -> bool:
+        """Whether no colours are wanted."""
+        return "NO_COLOR" in os.environ
+
+    @abstractmethod
+    def open_workspace(self, workspace: Workspace) -> None:
+        """Shows the campaign of `workspace`, and follows its ledger from now on."""
+
+    @abstractmethod
+    def on_ledger_changed(self) -> None:
+        """Has all that is shown read again."""
+
+    @abstractmethod
+    def show_run(self, run: str) -> None:
+        """Opens the run of that id on the history screen."""
+
+    @abstractmethod
+    def start_run(self, arguments: Sequence[str]) -> None:
+        """Starts `campaign ARGUMENTS` (a run) as a child process, and goes to the live screen."""
+
+    def tell(self, why: str) -> None:
+        """Shows one line about something that went wrong."""
+        self.notify(why, title="", severity="error", markup=False)
+
+    def did(self, command: str) -> None:
+        """Shows the command of what was just done; `copy_command` copies it."""
+        self.command = command
+        self.notify(command, title="", markup=False)
+
+    def action_copy_command(self) -> None:
+        """Copies the command of what was done last."""
+        if self.command:
+            self.copy_to_clipboard(self.command)
+            self.notify(f"copied: {self.command}", markup=False)
+
+
+def app_of(node: DOMNode) -> TheApp:
     """The app that `node` is part of."""
-    return cast("CampaignApp", node.app)
+    return cast(TheApp, node.app)

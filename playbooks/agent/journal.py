@@ -15,9 +15,10 @@ import json
 import os
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
-from playbooks.agent import durable, procfs, reserve
+from playbooks.agent import durable, lapse, procfs, reserve
 from playbooks.agent.files import State, discard, sha256, unclaim
 from playbooks.agent.framing import Header
+from playbooks.agent.lapse import Lapse
 from playbooks.agent.lock import require
 from playbooks.agent.places import components, from_os_error, place
 from playbooks.agent.session import Session, VerbError
@@ -83,7 +84,11 @@ class Trace(NamedTuple):
 
 
 class Journal:
-    """What is outstanding on this host. `directories`: (root, path) of those we made."""
+    """What is outstanding on this host. `directories`: (root, path) of those we made.
+
+    `lapses` are what agents did by themselves, for an operator to learn of; nothing of that is
+    outstanding.
+    """
 
     def __init__(self, state_dir: str) -> None:
         self.state_dir = state_dir
@@ -95,6 +100,7 @@ class Journal:
         self.traces: List[Trace] = []
         self.restarting: List[str] = []
         self.directories: List[Tuple[str, str]] = []
+        self.lapses: List[Lapse] = []
 
     @property
     def outstanding(self) -> bool:
@@ -164,7 +170,7 @@ class Journal:
         """Makes the journal as it is now durable. Raises VerbError ("disk-full", ...)."""
         path = _path(self.state_dir)
         try:
-            if not self.outstanding:
+            if not (self.outstanding or self.lapses):
                 durable.remove(path)
             else:
                 durable.make_private_dir(self.state_dir)
@@ -196,6 +202,7 @@ class Journal:
             "traces": [trace._asdict() for trace in self.traces],
             "restarting": self.restarting,
             "directories": self.directories,
+            "lapses": [one.as_json() for one in self.lapses],
         }
 
 
@@ -238,6 +245,7 @@ def _fill(journal: Journal, data: Dict[str, Any]) -> None:
     journal.traces = _of_this_boot(Trace(**fields) for fields in data["traces"])
     journal.restarting = list(data["restarting"])
     journal.directories = [(root, path) for root, path in data["directories"]]
+    journal.lapses = [lapse.from_json(fields) for fields in data.get("lapses", ())]
 
 
 def _of_this_boot(traces: Iterable[Trace]) -> List[Trace]:
@@ -303,6 +311,7 @@ def show(session: Session, _request: Header, _body: bytes) -> Tuple[Header, byte
         "commands": [one._asdict() for one in journal.commands],
         "traces": traces,
         "restarting": journal.restarting,
+        "lapses": [one.as_json() for one in journal.lapses],
         "durable_calls": durable.calls(),
     }
     return header, b""
@@ -361,10 +370,13 @@ def forget(session: Session, request: Header, _body: bytes) -> Tuple[Header, byt
 
 
 def settle(session: Session, _request: Header, _body: bytes) -> Tuple[Header, bytes]:
-    """Verb: every service runs, on the bases: traces and noted restarts are no longer needed."""
+    """Verb: every service runs, on the bases: traces and noted restarts are no longer needed.
+
+    Nor are lapses: the operator has learnt of them.
+    """
     require(session)
     journal = load(session.state_dir)
-    journal.traces, journal.restarting = [], []
+    journal.traces, journal.restarting, journal.lapses = [], [], []
     journal.save()
     return {}, b""
 

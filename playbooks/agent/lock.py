@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import time
 from typing import Dict, Optional
 
@@ -16,25 +17,28 @@ PATIENCE_S = 1.0
 ENDING_S = 20.0
 """And for one whose holder has lost its operator and only ends what it spawned."""
 
+LAPSED_S = 60.0
+"""And for one whose holder puts the host back by itself."""
+
 _LOOK_EVERY_S = 0.02
 
 
-def take(session: Session, who: str, run: str) -> None:
+def take(session: Session, who: str, run: str, takes_over: bool = False) -> None:
     """Takes the lock for the life of this agent; the kernel lets it go when the agent dies.
 
-    Raises VerbError("locked") naming the holder: `who`, `pid` (of its agent), `since` (seconds
-    since the epoch), `run`.
+    An agent that waits for an operator that is gone (see lease.py) is sent away where this one
+    `takes_over`. Raises VerbError("locked") naming the holder: `who`, `pid` (of its agent),
+    `since` (seconds since the epoch), `run`; `waits_until` (also) where its operator is gone.
     """
     durable.make_private_dir(session.state_dir)
     fd = os.open(_path(session.state_dir), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        _acquire(fd)
+        _acquire(fd, takes_over)
     except VerbError:
         os.close(fd)
         raise
     _write(fd, {"who": who, "pid": os.getpid(), "since": time.time(), "run": run})
     session.lock = fd
-    session.at_close(lambda: _release(session))
 
 
 def require(session: Session) -> None:
@@ -59,33 +63,55 @@ def holder(state_dir: str) -> Optional[Dict[str, object]]:
         os.close(fd)
 
 
-def announce_end(session: Session) -> None:
-    """Tells newcomers that the lock will be free in a moment."""
+def announce(
+    session: Session,
+    *,
+    ending: bool = False,
+    waits_until: Optional[float] = None,
+    lapsed: bool = False,
+) -> None:
+    """Tells newcomers what becomes of the lock, where this agent holds it.
+
+    `ending`: it will be free in a moment; `waits_until`: then (monotonic clock), unless the
+    operator comes back before; `lapsed`: it will be free when the host has been put back.
+    """
     if session.lock is not None:
-        _write(session.lock, {**_holder(session.lock), "ending": True})
+        said = {"ending": ending, "waits_until": waits_until, "lapsed": lapsed}
+        _write(session.lock, {**_read(session.lock), **said})
+
+
+def release(session: Session) -> None:
+    """Lets the lock go, where this agent holds it."""
+    if session.lock is not None:
+        os.close(session.lock)
+        session.lock = None
 
 
 def _path(state_dir: str) -> str:
     return os.path.join(state_dir, "lock")
 
 
-def _release(session: Session) -> None:
-    if session.lock is not None:
-        os.close(session.lock)
-        session.lock = None
-
-
-def _acquire(fd: int) -> None:
-    asked = time.monotonic()
+def _acquire(fd: int, takes_over: bool) -> None:
+    asked, sent_away = time.monotonic(), 0
     while True:
         try:
             return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = _holder(fd)
-            limit = ENDING_S if holder["ending"] else PATIENCE_S
-            if time.monotonic() - asked > limit:
+            pid = int(str(holder["pid"]))
+            if takes_over and holder["waits_until"] and pid != sent_away:
+                sent_away = pid
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+            if time.monotonic() - asked > _patience(holder, bool(sent_away)):
                 raise _locked(holder) from None
         time.sleep(_LOOK_EVERY_S)
+
+
+def _patience(holder: Dict[str, object], sent_away: bool) -> float:
+    if holder["lapsed"]:
+        return LAPSED_S
+    return ENDING_S if holder["ending"] or sent_away else PATIENCE_S
 
 
 def _write(fd: int, holder: Dict[str, object]) -> None:
@@ -95,21 +121,42 @@ def _write(fd: int, holder: Dict[str, object]) -> None:
         os.pwrite(fd, json.dumps(holder).encode("ascii"), 0)
 
 
-def _holder(fd: int) -> Dict[str, object]:
+def _read(fd: int) -> Dict[str, object]:
     """Who holds it, as far as the file tells: the holder may be writing it this moment."""
     try:
         holder = json.loads(os.pread(fd, 65536, 0))
     except ValueError:
         holder = {}
-    return {"who": "someone", "pid": 0, "since": 0.0, "run": "", "ending": False, **holder}
+    unsaid = {"ending": False, "waits_until": None, "lapsed": False}
+    return {"who": "someone", "pid": 0, "since": 0.0, "run": "", **unsaid, **holder}
+
+
+def _holder(fd: int) -> Dict[str, object]:
+    """The same, with `waits_until` in seconds since the epoch, by the clock as it is now."""
+    holder = _read(fd)
+    if holder["waits_until"] is not None:
+        left = float(str(holder["waits_until"])) - time.monotonic()
+        holder["waits_until"] = time.time() + left
+    return holder
 
 
 def _locked(holder: Dict[str, object]) -> VerbError:
-    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(str(holder["since"]))))
+    who, agent = holder["who"], f"agent pid {holder['pid']}"
     run = f" for {holder['run']}" if holder["run"] else ""
-    return VerbError(
-        "locked",
-        f"{holder['who']} works on this host{run} (agent pid {holder['pid']}, since {since}): "
-        "wait for it to end",
-        **holder,
-    )
+    if holder["lapsed"]:
+        what = f"{who} worked on this host{run} and is gone; {agent} puts it back now: wait for it"
+    elif holder["waits_until"] is not None:
+        what = (
+            f"{who} worked on this host{run} and is gone; {agent} puts it back at "
+            f"{_shown(holder['waits_until'])}: campaign recover does so now"
+        )
+    else:
+        what = (
+            f"{who} works on this host{run} ({agent}, since {_shown(holder['since'])}): "
+            "wait for it to end"
+        )
+    return VerbError("locked", what, **holder)
+
+
+def _shown(at: object) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(str(at))))

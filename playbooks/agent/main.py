@@ -1,12 +1,14 @@
 """The agent's entry: it takes over the pipe, answers requests, and ends with its operator.
 
-Whoever starts it keeps its standard input open; the end of that, or SIGTERM, ends the visit:
-what was spawned is ended, services go on, the lock is let go.
+Whoever starts it keeps its standard input open, and is heard now and then; its last word, the end
+of that input, silence or SIGTERM end the visit: what was spawned is ended, services go on, the
+lock is let go. Where the operator went without a word and changes are outstanding, the agent
+stays: see lease.py.
 """
 
+import contextlib
 import os
 import select
-import signal
 import sys
 import time
 from typing import Callable, Dict, FrozenSet, Optional, Tuple
@@ -17,6 +19,7 @@ from playbooks.agent import (
     files,
     health,
     journal,
+    lease,
     lock,
     probes,
     processes,
@@ -30,8 +33,9 @@ from playbooks.agent import (
 from playbooks.agent.framing import Frame, FrameError, Header, read_frame
 from playbooks.agent.places import as_verb_error
 from playbooks.agent.session import Handler, Session, VerbError
+from playbooks.agent.wake import Wake
 
-VERSION = 1
+VERSION = 2
 """Of the conversation: raised with every change that an older operator would not understand."""
 
 _PIECE = 65536
@@ -40,13 +44,17 @@ _PIECE = 65536
 def hello(session: Session, request: Header, _body: bytes) -> Tuple[Header, bytes]:
     """Verb: who we are, what is outstanding; with `lock`, takes the host for this operator.
 
+    It may be silent for `lease_s` then. With `takes_over` it comes for what another one left.
+
     Raises VerbError: "locked", "journal-damaged", "journal-newer".
     """
     reaped = []
     if request["lock"]:
-        lock.take(session, request["who"], request["run"])
+        session.lease_s = request["lease_s"]
+        lock.take(session, request["who"], request["run"], request["takes_over"])
         reaped = spawn.reap(session.state_dir)
         session.run_in_thread(probes.load_ahead)
+    known = journal.load(session.state_dir)
     header = {
         "version": VERSION,
         "python": ".".join(str(part) for part in sys.version_info[:3]),
@@ -56,7 +64,8 @@ def hello(session: Session, request: Header, _body: bytes) -> Tuple[Header, byte
         "boot_clock": procfs.boot_clock(),
         "clock": time.time(),
         "reaped": reaped,
-        "outstanding": journal.summary(journal.load(session.state_dir)),
+        "outstanding": journal.summary(known),
+        "lapsed_agents": [one.agent for one in known.lapses],
         "durable_calls": durable.calls(),
     }
     return header, b""
@@ -100,12 +109,16 @@ def main() -> None:
     if len(sys.argv) != 2 or not os.path.isabs(sys.argv[1]):
         sys.exit("usage: agent STATE_DIR (an absolute path)")
     durable.arm(os.environ.pop("CAMPAIGN_CRASH", ""))
-    wake = _wake_on_signals()
+    wake = Wake()
     incoming, outgoing = _take_pipe()
     session = Session(sys.argv[1], _writer(outgoing, wake))
-    _serve_all(session, _reader(incoming, wake))
-    lock.announce_end(session)
+    _serve_all(session, _reader(session, incoming, wake))
+    lock.announce(session, ending=True)
+    wake.ring()
     session.close()
+    if not (session.left or wake.told_to_end()):
+        lease.see_out(session, wake, lambda: _let_go(incoming, outgoing, 1, 2))
+    lock.release(session)
     os._exit(0)
 
 
@@ -120,29 +133,45 @@ def _take_pipe() -> Tuple[int, int]:
     return incoming, outgoing
 
 
-def _wake_on_signals() -> int:
-    """A descriptor that becomes readable once we are told to end, and stays so."""
-    wake, alarm = os.pipe()
-    os.set_blocking(alarm, False)
-    signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
-    return wake
+def _let_go(*descriptors: int) -> None:
+    """Puts nothing in their place: what still reads or writes them meets no one else's."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for fd in descriptors:
+        os.dup2(nothing, fd)
+    os.close(nothing)
 
 
-def _reader(incoming: int, wake: int) -> Callable[[int], bytes]:
+def _reader(session: Session, incoming: int, wake: Wake) -> Callable[[int], bytes]:
+    """Reads from the operator; nothing more comes of one that is silent beyond its lease."""
+
     def read(size: int) -> bytes:
-        ready, _, _ = select.select([incoming, wake], [], [])
-        return b"" if wake in ready else os.read(incoming, size)
+        while True:
+            left = session.heard_at + session.lease_s - time.monotonic()
+            limit = max(left, 0.0) if session.lock is not None else None
+            ready, _, _ = select.select([incoming, wake.fd], [], [], limit)
+            if wake.fd in ready:
+                return b""
+            if ready:
+                session.heard_at = time.monotonic()
+                return os.read(incoming, size)
+            if left <= 0:
+                _say_silent(session)
+                return b""
 
     return read
 
 
-def _writer(outgoing: int, wake: int) -> Callable[[bytes], None]:
+def _say_silent(session: Session) -> None:
+    what = f"its operator was not heard for {session.lease_s:g} s: the lease is over"
+    with contextlib.suppress(OSError):
+        print(what, file=sys.stderr, flush=True)
+
+
+def _writer(outgoing: int, wake: Wake) -> Callable[[bytes], None]:
     def write(data: bytes) -> None:
         rest = memoryview(data)
         while rest:
-            ending, _, _ = select.select([wake], [outgoing], [])
+            ending, _, _ = select.select([wake.fd], [outgoing], [])
             if ending:
                 raise BrokenPipeError
             try:
@@ -160,6 +189,11 @@ def _serve_all(session: Session, read: Callable[[int], bytes]) -> None:
         if frame is None:
             return
         verb = frame[0].get("verb")
+        if verb == "leave":
+            session.left = True
+            return
+        if verb == "alive":
+            continue
         if verb == "consumed":
             _consumed(session, frame[0])
         elif verb in slow:

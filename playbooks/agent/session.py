@@ -5,6 +5,7 @@ and the pipe would stay held otherwise.
 """
 
 import threading
+import time
 from typing import Callable, Dict, List, Optional, Set, Tuple
 
 from playbooks.agent.framing import Header, write_frame
@@ -28,12 +29,17 @@ class Session:
 
     `write` takes all the bytes it is given. `closing` is set once the operator is gone or the
     agent was told to end; `lock` is the descriptor of the host's lock while this agent holds it.
+    `heard_at` (monotonic clock) is when the operator was heard last, `lease_s` how long it may be
+    silent or gone, and `left` whether it went in good order.
     """
 
     def __init__(self, state_dir: str, write: Callable[[bytes], object]) -> None:
         self.state_dir = state_dir
         self.closing = threading.Event()
         self.lock: Optional[int] = None
+        self.heard_at = time.monotonic()
+        self.lease_s = 0.0
+        self.left = False
         self._write = write
         self._pipe = threading.Lock()
         self._flow = _Flow()

@@ -112,6 +112,7 @@ class Connection:
         self._streams: dict[str, Subscription] = {}
         self._lost: HostLost | None = None
         self._torn = False
+        self._closing = threading.Event()
         self._reader = threading.Thread(target=self._read_all, name="agent reader", daemon=True)
         self._reader.start()
 
@@ -168,8 +169,19 @@ class Connection:
 
         return each()
 
+    def keep_alive(self, every_s: float) -> None:
+        """From now on the agent hears of us at least that often, until the end."""
+
+        def beat() -> None:
+            while not self._closing.wait(every_s) and not self.lost:
+                self.tell("alive")
+
+        threading.Thread(target=beat, name="agent heartbeat", daemon=True).start()
+
     def close(self) -> None:
-        """Ends the conversation. The agent ends what it spawned, and itself."""
+        """Ends the conversation in good order. The agent ends what it spawned, and itself."""
+        self._closing.set()
+        self.tell("leave")
         self._channel.close()
         if threading.current_thread() is not self._reader:
             self._reader.join()

@@ -1,11 +1,12 @@
 """A host's files and its journal, typed: read, apply, put back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from playbooks.edits import FileState
 from playbooks.hosts.connection import Connection
+from playbooks.hosts.lapse import Lapse, lapse_of
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class Journal:
     """What is outstanding on a host, of which run, by whom.
 
     `specs` is what `apply` was given, or None; `restarting` names the services that a restart
-    must leave running. `durable_calls`: see playbooks.agent.durable.
+    must leave running; `lapses` are what agents did by themselves, of runs that lost their lease.
+    `durable_calls`: see playbooks.agent.durable.
     """
 
     run: str
@@ -78,6 +80,7 @@ class Journal:
     commands: tuple[NotedCommand, ...]
     traces: tuple[Trace, ...]
     restarting: tuple[str, ...]
+    lapses: tuple[Lapse, ...]
     durable_calls: int
 
     @property
@@ -197,6 +200,7 @@ class FileVerbs:
             commands=tuple(_command(fields) for fields in header["commands"]),
             traces=tuple(Trace(**fields) for fields in header["traces"]),
             restarting=tuple(header["restarting"]),
+            lapses=tuple(map(lapse_of, header["lapses"])),
             durable_calls=header["durable_calls"],
         )
 
@@ -209,13 +213,16 @@ class FileVerbs:
         header, _ = self.connection.call("put_back", paths=wanted)
         return _outcome(header)
 
-    def undo_commands(self) -> PutBack:
-        """Undoes every noted command, the last one first, and touches no file."""
-        header, _ = self.connection.call("undo_commands")
+    def undo_commands(self, ids: Collection[str]) -> PutBack:
+        """Undoes the noted commands of `ids`, the last one first, and touches no file."""
+        header, _ = self.connection.call("undo_commands", ids=list(ids))
         return _outcome(header)
 
     def settle(self) -> None:
-        """Says that every service runs, on the bases: traces, noted restarts and specs may go."""
+        """Says that every service runs, on the bases: traces, noted restarts and specs may go,
+
+        and lapses, of which we know.
+        """
         self.connection.call("settle")
 
     def forget(self, path: str) -> None:

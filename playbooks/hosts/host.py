@@ -9,8 +9,14 @@ from playbooks.hosts.files import Change, FileVerbs
 from playbooks.hosts.processes import ProcessVerbs
 from playbooks.hosts.survey import SurveyVerbs
 from playbooks.hosts.testimony import TestimonyVerbs
+from playbooks.system import LEASE_S
 
 __all__ = ["Change", "Greeting", "Host", "Outstanding"]
+
+BEATS = 5
+"""How often an agent hears of its operator, at least, in the time that its lease lasts."""
+
+_BEAT_EVERY_S = 15.0
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,8 @@ class Greeting:
     """What the agent said of itself and its host.
 
     `clock` is in seconds since the epoch, `boot_clock` since boot `boot_id`; `reaped` are the
-    processes of a dead agent that taking the lock ended.
+    processes of a dead agent that taking the lock ended; `lapsed_agents` the pids of agents whose
+    lease was over, and who put the host back by themselves.
     """
 
     version: int
@@ -45,6 +52,7 @@ class Greeting:
     boot_clock: float
     reaped: tuple[int, ...]
     outstanding: Outstanding
+    lapsed_agents: tuple[int, ...]
     durable_calls: int
 
 
@@ -57,20 +65,36 @@ class Host(FileVerbs, ProcessVerbs, SurveyVerbs, TestimonyVerbs):
         self.greeting = greeting
 
     @classmethod
-    def open(cls, channel: Channel, *, lock: bool, who: str, run: str, name: str = "") -> Self:
+    def open(
+        cls,
+        channel: Channel,
+        *,
+        lock: bool,
+        who: str,
+        run: str,
+        name: str = "",
+        lease_s: float = LEASE_S,
+        takes_over: bool = False,
+    ) -> Self:
         """Greets the agent behind `channel`; with `lock`, holds the host until closed.
 
-        `name` is what the host is called where its agent is lost.
+        `name` is what the host is called where its agent is lost. Where we are not heard for
+        `lease_s`, or gone that long, the agent puts the host back by itself. With `takes_over`
+        one that waits for another operator makes way.
 
         HostError kinds: "locked" (detail: who, pid, since, run of the holder), "journal-damaged",
         "journal-newer". The channel is closed where this fails.
         """
         connection = Connection(channel, name)
         try:
-            header, _ = connection.call("hello", lock=lock, who=who, run=run)
+            header, _ = connection.call(
+                "hello", lock=lock, who=who, run=run, lease_s=lease_s, takes_over=takes_over
+            )
         except BaseException:
             connection.close()
             raise
+        if lock:
+            connection.keep_alive(min(lease_s / BEATS, _BEAT_EVERY_S))
         return cls(connection, who, _greeting(header))
 
     @property
@@ -105,4 +129,5 @@ class Host(FileVerbs, ProcessVerbs, SurveyVerbs, TestimonyVerbs):
 def _greeting(header: dict[str, Any]) -> Greeting:
     facts = {name: header[name] for name in Greeting.__dataclass_fields__}
     facts.update(reaped=tuple(header["reaped"]), outstanding=Outstanding(**header["outstanding"]))
+    facts.update(lapsed_agents=tuple(header["lapsed_agents"]))
     return Greeting(**facts)

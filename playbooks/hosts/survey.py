@@ -9,12 +9,18 @@ from playbooks.hosts.connection import Connection
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a host's lock: the operator, the agent's pid, since when (epoch), for which run."""
+    """Who holds a host's lock: the operator, the agent's pid, since when (epoch), for which run.
+
+    `waits_until` (epoch; None: no) and `lapsed`: the operator is gone, and the agent puts the host
+    back then, or does so now.
+    """
 
     who: str
     pid: int
     since: float
     run: str
+    waits_until: float | None
+    lapsed: bool
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from playbooks.hosts.specs import spec_of
 from playbooks.system import (
     CommandProbe,
     CommandSpec,
     EnvMethod,
     HealthCheck,
+    Hook,
     HttpProbe,
     LogProbe,
     Manager,
@@ -37,13 +39,17 @@ _MANAGERS: Mapping[str, Callable[..., Manager]] = {
 Groups = tuple[tuple[str, ...], ...]
 
 JournalSpecs = dict[str, Any]
-"""`services` as JSON in the order of campaign.yaml; `groups` of names that restart together."""
+"""`services` as JSON in the order of campaign.yaml; `groups` of names that restart together.
+
+The `spec` of each is for an agent that restarts it by itself.
+"""
 
 
 def specs_of(system: System, host: str) -> JournalSpecs:
     """All that is needed to restart the services of `host` without campaign.yaml or the ledger."""
+    here = (one for one in system.services.values() if one.host == host)
     return {
-        "services": [asdict(one) for one in system.services.values() if one.host == host],
+        "services": [{**asdict(one), "spec": asdict(spec_of(one))} for one in here],
         "groups": [list(group) for group in system.restart_groups],
     }
 
@@ -69,6 +75,20 @@ def _service(document: Mapping[str, Any]) -> Service:
         health=tuple(_check(check) for check in document["health"]),
         ports=tuple(document["ports"]),
         stop_timeout_s=document["stop_timeout_s"],
+        before_stop=tuple(_hook(one) for one in document.get("before_stop", ())),
+        after_healthy=tuple(_hook(one) for one in document.get("after_healthy", ())),
+    )
+
+
+def _hook(document: Mapping[str, Any]) -> Hook:
+    undo, check = document["undo"], document["check"]
+    return Hook(
+        do=tuple(document["do"]),
+        cwd=document["cwd"],
+        on=document["on"],
+        undo=tuple(undo) if undo else None,
+        check=tuple(check) if check else None,
+        timeout_s=document["timeout_s"],
     )
 
 

@@ -8,16 +8,17 @@ back, in another process, and the tree must be what it was. Prints how many cras
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from agent_trees import sha256, snapshot, write
 
-from playbooks.agent import apply, durable, journal, lock, putback
+from playbooks.agent import apply, durable, journal, lease, lock, putback
 from playbooks.agent.session import Session
 
-SPECS = {"services": ["prefill"]}
+SPECS = {"services": [{"name": "prefill"}], "groups": []}
 CACHE = "pkg/__pycache__/mod.cpython-311.pyc"
 
 
@@ -129,6 +130,19 @@ class Stage:
         assert left in ([], ["lock"]), (when, left)
 
 
+class LapsingStage(Stage):
+    """The operator is gone; once the lease is over, the agent puts back, and the next one knows."""
+
+    def play(self, rounds: Sequence[Round]) -> None:
+        session = self.agent()
+        for edits, restore in rounds:
+            self.apply(session, edits, restore)
+            write(self.tree / CACHE, b"stale")
+        lease.put_back(session)
+        assert len(journal.load(str(self.state)).lapses) == 1
+        journal.settle(session, {}, b"")
+
+
 def crashes_at(call: int, work: Callable[[], None]) -> bool:
     """Whether `work` was killed at its durable call number `call`; False: it came to its end."""
     child = os.fork()
@@ -167,7 +181,11 @@ def crash_in_recovery(stage: Stage) -> None:
 
 def main() -> None:
     folder, scenario = sys.argv[1:]
-    print(enumerate_crashes(Stage(Path(folder)), ROUNDS[scenario]))
+    if scenario == "lapse":
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            print(enumerate_crashes(LapsingStage(Path(own)), ROUNDS["edit, add and delete, once"]))
+    else:
+        print(enumerate_crashes(Stage(Path(folder)), ROUNDS[scenario]))
 
 
 if __name__ == "__main__":

@@ -23,11 +23,18 @@ def open_host(state_dir: Path) -> Iterator[OpenHost]:
     with contextlib.ExitStack() as stack:
 
         def opened(
-            *, lock: bool = True, run: str = "run-1", environ: Mapping[str, str] | None = None
+            *,
+            lock: bool = True,
+            run: str = "run-1",
+            environ: Mapping[str, str] | None = None,
+            lease_s: float = 600.0,
+            takes_over: bool = False,
         ) -> Host:
             channel = LocalChannel(state_dir, environ=environ)
             stack.callback(channel.close)
-            host = Host.open(channel, lock=lock, who="tester", run=run)
+            host = Host.open(
+                channel, lock=lock, who="tester", run=run, lease_s=lease_s, takes_over=takes_over
+            )
             stack.callback(host.close)
             return host
 

@@ -73,7 +73,7 @@ def test_over_the_pipe(
     all_calls: int,
     tmp_path: Path,
     state_dir: Path,
-    open_host: Callable[[], Host],
+    open_host: Callable[..., Host],
 ) -> None:
     tree = tmp_path / "tree"
     write(tree / "a.py", b"base", 0o755)
@@ -81,7 +81,7 @@ def test_over_the_pipe(
     ended = operate(state_dir, tree, crash.format(int(all_calls * share)))
     assert ended.returncode == (1 if crash.startswith("agent") else -9)
     assert ended.stdout == ""
-    host = open_host()
+    host = open_host(takes_over=True)
     assert host.put_back().conflicts == ()
     assert snapshot(tree) == before
     again = host.put_back()

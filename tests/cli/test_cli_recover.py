@@ -1,6 +1,7 @@
 """recover: what someone else changed meanwhile is theirs until the operator says otherwise."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -79,10 +80,18 @@ def test_the_original_comes_back_by_the_instructions(conflict: Toy) -> None:
 
 def test_who_left_changes_is_named_as_the_ledger_knows_it(conflict: Toy) -> None:
     run = newest(conflict)["id"]
+    waits = conflict.run("run", "baseline", "-y")
+    assert (waits.returncode, waits.stdout) == (6, "")
+    assert re.search(
+        r"worked on this host for fix and is gone; agent pid \d+ puts it back at 20\d\d-\S+ \S+: "
+        "campaign recover does so now",
+        waits.stderr,
+    )
+    assert f"changed by {run} (" in conflict.run("doctor").stdout
+    os.kill(int(waits.stderr.partition("agent pid ")[2].split()[0]), signal.SIGKILL)
     refused = conflict.run("run", "baseline", "-y")
     assert (refused.returncode, refused.stdout) == (6, "")
     assert f"host here has changes outstanding of {run}: " in refused.stderr
-    assert f"changed by {run} (" in conflict.run("doctor").stdout
     (conflict.root / "campaign.db").unlink()
     refused = conflict.run("run", "baseline", "-y")
     assert re.search(r"changes outstanding of \w+ of another ledger: ", refused.stderr)

@@ -166,6 +166,30 @@ def test_an_effect_that_nothing_proves(bare: Stage) -> None:
     bare.check_untouched()
 
 
+@pytest.mark.parametrize(
+    ("proof", "verdict", "said"),
+    [
+        ('http: "http://127.0.0.1:@PORT@/env", match: "^{{ value }}$"', "leading", ""),
+        ("log: 'mode={{ value }}$'", "leading", ""),
+        (
+            'http: "http://127.0.0.1:@PORT@/health", match: "mode {{ value }}"',
+            "effect unproven",
+            "its proof of MODE does not hold: GET http://127.0.0.1:",
+        ),
+    ],
+)
+def test_a_service_may_prove_its_variables_itself(
+    bare: Stage, proof: str, verdict: str, said: str
+) -> None:
+    declared = f"proof: {{MODE: {{{proof.replace('@PORT@', str(bare.toy.port))}}}}}"
+    bare.edit("campaign.yaml", "    ports:", f"    {declared}\n    ports:")
+    blanking(bare, "print('mode=' + os.environ['MODE'], flush=True)\nblank()")
+    ended = bare.run("run", "safe-mode", "-y")
+    assert f"verdict (mode): inconclusive, {verdict}" in ended.err
+    assert said in ended.err
+    bare.check_untouched()
+
+
 @pytest.fixture
 def deadly(stage: Stage) -> Stage:
     """A reproducer that kills the service after twelve trials."""

@@ -201,6 +201,32 @@ class TestOnce:
         far.check_as_before(before)
 
 
+class TestLease:
+    """The operator is gone for good, and with it the connection."""
+
+    def test_the_machine_puts_itself_back(self, far: UnitToy) -> None:
+        with (far.root / "campaign.yaml").open("a") as file:
+            file.write("lease: 5s\n")
+        before, running = far.files(), far.trying("fix", trials=100_000)
+        pid = far.show("MainPID")
+        running.kill()
+        running.communicate()
+        wait_until(lambda: far.files() == before, 60, "the files")
+        wait_until(lambda: far.show("MainPID") not in ("0", pid), 60, "the restart")
+        wait_until(lambda: "host there put itself back" in far.run("status").stdout, 60, "its word")
+        far.check_as_before(before)
+        assert "was interrupted" not in far.run("status").stdout
+        assert far.run("recover").stdout == NOTHING
+
+    def test_a_machine_that_booted_again_waits_for_recover(self, lone: UnitToy) -> None:
+        before, running = lone.files(), lone.measuring("fix")
+        running.kill()
+        running.communicate()
+        lone.machine.reboot()
+        assert lone.files() != before
+        lone.check_recovers(before)
+
+
 class TestDisk:
     @pytest.mark.parametrize(
         ("part", "code", "said"),

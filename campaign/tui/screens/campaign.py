@@ -17,7 +17,7 @@ from campaign.operations import runs as running
 from campaign.operations.advise import Advice
 from campaign.operations.hypotheses import Shown
 from campaign.operations.runs import Listed
-from campaign.operations.status import Status
+from campaign.operations.status import Overview
 from campaign.tui.demo import open_demo
 from campaign.tui.dialogs.details import DetailsDialog
 from campaign.tui.dialogs.hypothesis import HypothesisDialog
@@ -69,7 +69,7 @@ class CampaignScreen(ModeScreen):
         self._runs = Reading(self, self._show_runs)
         self._details: Reading[tuple[_Dialog, Shown]] = Reading(self, self._open)
         self._advice: Reading[Advice] = Reading(
-            self, self.evidence.show_advice, self.evidence.show_advice, _PAUSE_S
+            self, self.evidence.show_advice, self.evidence.show_advice, _PAUSE_S, rest=True
         )
 
     def compose_body(self) -> ComposeResult:
@@ -94,13 +94,12 @@ class CampaignScreen(ModeScreen):
             self._evidence.ask(lambda: weighing.evidence(workspace, slug))
             self._runs.ask(lambda: _runs_of(workspace, slug))
 
-    def _show(self, status: Status | None) -> None:
-        if status is None:
+    def _show(self, overview: Overview | None) -> None:
+        if overview is None:
             return
-        self._show_panes(bool(status.hypotheses or status.runs))
-        currency = status.campaign.currency if status.campaign else ""
-        self.hypotheses.show(status.hypotheses, currency)
-        self._weigh(status)
+        self._show_panes(bool(overview.hypotheses or overview.runs))
+        self.hypotheses.show(overview)
+        self._weigh(overview)
 
     def _show_panes(self, any_there: bool) -> None:
         panes = self.query_one("#panes")
@@ -119,12 +118,13 @@ class CampaignScreen(ModeScreen):
         if app.workspace is not None:
             self.welcome.show(str(app.workspace.root), app.problem)
 
-    def _weigh(self, status: Status) -> None:
+    def _weigh(self, overview: Overview) -> None:
         """Asks for the advice where what it rests on has changed: it takes a while."""
         workspace = app_of(self).workspace
         rests_on = (workspace, *((one.hypothesis, one.standing, one.runs, one.fail, one.n)
-                                 for one in status.hypotheses))  # fmt: skip
-        if workspace is not None and rests_on != self._weighed and len(rests_on) > 1:
+                                 for one in overview.hypotheses))  # fmt: skip
+        new = not overview.stale and rests_on != self._weighed and len(rests_on) > 1
+        if workspace is not None and new:
             self._weighed = rests_on
             self._advice.ask(lambda: advising.advise(workspace))
 

@@ -1,0 +1,54 @@
+"""What an agent did by itself, once the lease of its operator was over, typed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from playbooks.hosts.processes import Health, Started, Stopped
+
+
+@dataclass(frozen=True)
+class LapseCycle:
+    """The restart that it took, by service; `failed` says what kept it from a good end."""
+
+    services: tuple[str, ...]
+    requested_at: float
+    stopped: Mapping[str, Stopped]
+    started: Mapping[str, Started]
+    healthy: Mapping[str, Health]
+    failed: str
+
+
+@dataclass(frozen=True)
+class Lapse:
+    """The agent with the pid `agent` put back the changes of `run` by `who`, heard last at
+
+    `heard_at`; `ended_at` is None where it did not get to its end. Seconds since the epoch.
+    """
+
+    agent: int
+    run: str
+    who: str
+    heard_at: float
+    began_at: float
+    ended_at: float | None
+    restored: tuple[str, ...]
+    undone: tuple[str, ...]
+    cycle: LapseCycle | None
+
+
+def lapse_of(facts: Mapping[str, Any]) -> Lapse:
+    """A lapse, from an agent's answer."""
+    found = {**facts, "restored": tuple(facts["restored"]), "undone": tuple(facts["undone"])}
+    return Lapse(**{**found, "cycle": _cycle(facts["cycle"]) if facts["cycle"] else None})
+
+
+def _cycle(facts: Mapping[str, Any]) -> LapseCycle:
+    return LapseCycle(
+        services=tuple(facts["services"]),
+        requested_at=facts["requested_at"],
+        stopped={name: Stopped(**one) for name, one in facts["stopped"].items()},
+        started={name: Started(**one) for name, one in facts["started"].items()},
+        healthy={name: Health(**one) for name, one in facts["healthy"].items()},
+        failed=facts["failed"],
+    )
