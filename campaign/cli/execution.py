@@ -11,12 +11,14 @@ import click
 
 from campaign.cli import options, plans
 from campaign.cli.progress import Progress
+from campaign.cli.run import AS_PLANNED
 from campaign.cli.text import lapse_text, shown, tell
 from campaign.engine.dialling import Ahead
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
 from campaign.operations import junit
 from campaign.operations import plan as planning
+from campaign.operations.detach import launch
 from campaign.operations.plan import Planned, Request
 from campaign.operations.run import Ready, ready
 from campaign.workspace import Workspace
@@ -36,10 +38,14 @@ class Telling:
 
 @dataclass(frozen=True)
 class Consent:
-    """What the options say to a plan: yes, or the campaign's name; otherwise a person is asked."""
+    """What the options say to a plan: yes, or the campaign's name; otherwise a person is asked.
+
+    `as_planned`: the file of the one plan that this holds for.
+    """
 
     yes: bool
     yes_i_mean: str | None
+    as_planned: Path | None = None
 
 
 def dry(workspace: Workspace, request: Request, telling: Telling, ahead: Ahead) -> None:
@@ -63,17 +69,44 @@ def execute(
     """Shows the plan, has it agreed to and carries it out; gives the exit code."""
     if junit_xml is not None:
         junit.check_place(junit_xml)
-    with ready(workspace, request, options.command_line(), ahead=ahead) as one:
+    given = None if consent.as_planned is None else plans.read(consent.as_planned)
+    with ready(workspace, request, options.command_line(), ahead=ahead, given=given) as one:
         _refuse_unjudged(one.planned, telling.expect)
         for lapse in one.lapses:
             tell(shown(lapse_text(lapse)))
         tell(plans.as_text(one.planned, diffs=telling.diff))
-        _confirm(one.planned, consent)
+        if _confirm(one.planned, consent):
+            one.look_again()
         outcome = carry_out(one)
     code = _ended(outcome, telling.expect, telling.as_json)
     if junit_xml is None:
         return code
     return _junit(junit_xml, workspace, outcome, telling.expect) or code
+
+
+def execute_alone(
+    workspace: Workspace, request: Request, telling: Telling, consent: Consent, ahead: Ahead
+) -> int:
+    """Shows the plan and has it agreed to; the same command, held to it, then goes on by itself.
+
+    Gives 0 once its run has begun; where it could not, that command's exit code.
+    """
+    planned = planning.plan(workspace, request, ahead=ahead)
+    _refuse_unjudged(planned, telling.expect)
+    tell(plans.as_text(planned, diffs=telling.diff))
+    _confirm(planned, consent)
+    sure = ["--yes-i-mean", planned.system.campaign] if planned.system.protected else ["-y"]
+    words = [one for one in sys.argv[1:] if one not in ("--detach", "-y", "--yes")]
+    started = launch(workspace, [*words, *sure], AS_PLANNED, plans.as_json(planned), Path.cwd(), {})
+    begun = started.await_run(workspace)
+    if begun is None:
+        tell(started.printed.read_text("utf-8", "replace").rstrip())
+        return started.process.wait()
+    if telling.as_json:
+        facts = {"run": begun.id, "pid": started.process.pid, "printed": started.printed}
+        options.print_json({"exit": 0, **facts})
+    tell(f"{begun.id} goes on by itself; campaign attach {begun.id} follows it")
+    return Exit.COMPLETED
 
 
 def _refuse_unjudged(planned: Planned, expect: str | None) -> None:
@@ -120,8 +153,11 @@ def watched() -> Iterator[tuple[Progress, Stop]]:
             yield progress, stop
 
 
-def _confirm(planned: Planned, consent: Consent) -> None:
-    """Errors: CampaignError (REFUSED) where neither the options nor a person agree."""
+def _confirm(planned: Planned, consent: Consent) -> bool:
+    """Whether a person was asked, and agrees.
+
+    Errors: CampaignError (REFUSED) where neither the options nor a person agree.
+    """
     name, said = planned.system.campaign, consent.yes_i_mean
     if planned.system.protected:
         _confirm_protected(name, said)
@@ -129,6 +165,7 @@ def _confirm(planned: Planned, consent: Consent) -> None:
         raise CampaignError(Exit.REFUSED, f"this campaign is {name}, not {said}")
     elif not consent.yes and said is None:
         ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
+    return said is None and (planned.system.protected or not consent.yes)
 
 
 def _confirm_protected(name: str, yes_i_mean: str | None) -> None:

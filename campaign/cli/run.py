@@ -4,6 +4,7 @@ Hosts take their time to be reached: they are dialled before most of the program
 is why so much is imported where it is used.
 """
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ from campaign.workspace import Workspace
 
 if TYPE_CHECKING:
     from campaign.engine.dialling import Ahead
+
+AS_PLANNED = "CAMPAIGN_AS_PLANNED"
+"""The environment variable that is as good as --as-planned."""
 
 WORDS = ("supported", "refuted", "inconclusive", "invalid")
 
@@ -54,6 +58,13 @@ def plan(
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
 @click.option(
+    "--as-planned",
+    type=click.Path(path_type=Path),
+    envvar=AS_PLANNED,
+    metavar="FILE",
+    help="Refuse unless the plan is still the one in FILE, which campaign plan --json wrote.",
+)
+@click.option(
     "--expect", type=click.Choice(WORDS), help="Exit 1 unless every verdict is this word."
 )
 @click.option(
@@ -62,6 +73,7 @@ def plan(
     metavar="FILE",
     help="Write how each run ended to FILE, for a CI server.",
 )
+@click.option("--detach", is_flag=True, help="Go on without this terminal, once confirmed.")
 @options.as_json
 @click.pass_context
 def run(
@@ -73,25 +85,34 @@ def run(
     accepted: tuple[str, ...],
     dry_run: bool,
     diff: bool,
+    as_planned: Path | None,
     expect: str | None,
     junit_xml: Path | None,
+    detach: bool,
     as_json: bool,
 ) -> int:
     """Run the PLAYBOOKs as one campaign, sharing restarts; then put everything back.
 
-    The plan is shown first. Ctrl-C stops and puts back.
+    The plan is shown first. Ctrl-C stops and puts back. With --detach the run goes on by itself:
+    `campaign attach` follows it from any terminal, and its output is kept in .campaign/started.
     """
     follow_parent()
+    os.environ.pop(AS_PLANNED, None)
+    if dry_run and as_planned is not None:
+        raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
     workspace, given = options.workspace(context), options.parsed(variables)
     with _dialled(workspace) as ahead:
-        from campaign.cli.execution import Consent, Telling, dry, execute
+        from campaign.cli.execution import Consent, Telling, dry, execute, execute_alone
         from campaign.operations.plan import Request
 
         request, telling = Request(playbooks, given, accepted), Telling(diff, as_json, expect)
         if dry_run:
             dry(workspace, request, telling, ahead)
             return Exit.COMPLETED
-        return execute(workspace, request, telling, Consent(yes, yes_i_mean), junit_xml, ahead)
+        consent = Consent(yes, yes_i_mean, as_planned)
+        if detach:
+            return execute_alone(workspace, request, telling, consent, ahead)
+        return execute(workspace, request, telling, consent, junit_xml, ahead)
 
 
 def _dialled(workspace: Workspace) -> "Ahead":

@@ -40,8 +40,8 @@ class Hosts:
     connection was lost is dialled again when it is next asked for: a call that was under way has
     failed, and is not repeated. One that has put itself back meanwhile, since our lease of
     `lease_s` was over, refuses itself until it is asked for `again`. With `takes_over` agents that
-    wait for another operator make way. `ahead` has those that are dialled already. Its methods may
-    be called from any thread.
+    wait for another operator make way. `ahead` has those that are dialled already. Its methods
+    may be called from any thread.
     """
 
     def __init__(

@@ -58,6 +58,12 @@ def counts(db: Database) -> None:
     _execute(db, "008_counts.sql")
 
 
+@MIGRATIONS()
+def attributes(db: Database) -> None:
+    """What is known of trials besides their outcome."""
+    _execute(db, "012_attributes.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

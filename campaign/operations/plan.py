@@ -119,7 +119,7 @@ def plan(
     Errors: LoadError; those of `plan_on`.
     """
     system, playbooks = load(workspace, request)
-    with open_hosts(workspace, system, "plan", ahead=ahead) as hosts:
+    with open_hosts(workspace, system, "plan", ahead) as hosts:
         opening(hosts)
         return plan_on(hosts, workspace, system, playbooks, request.accepted)
 
@@ -128,12 +128,13 @@ def open_hosts(
     workspace: Workspace,
     system: System,
     run: str,
+    ahead: Ahead = NOBODY,
     *,
     takes_over: bool = False,
-    ahead: Ahead = NOBODY,
 ) -> Hosts:
     """The campaign's hosts, dialled when they are first asked for if they are not in `ahead`."""
-    return Hosts(workspace, system.hosts, run, system.lease_s, takes_over=takes_over, ahead=ahead)
+    lease_s = system.lease_s
+    return Hosts(workspace, system.hosts, run, lease_s, takes_over=takes_over, ahead=ahead)
 
 
 def plan_on(
