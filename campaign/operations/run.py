@@ -101,7 +101,7 @@ def ready(
         playbooks = tuple(map(given.drawn, playbooks))
     redactor = Redactor(system.secrets)
     with (
-        open_hosts(workspace, system, " ".join(request.playbooks), ahead) as hosts,
+        open_hosts(workspace, system, " ".join(request.playbooks), ahead=ahead) as hosts,
         Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):
