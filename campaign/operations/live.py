@@ -82,24 +82,34 @@ def batches(workspace: Workspace) -> tuple[records.Run, ...]:
         return tuple(sorted(newest.values(), key=lambda run: run.started_at, reverse=True))
 
 
-def live(workspace: Workspace, batch: str) -> Live:
-    """One invocation as it stands, also one that is over. Errors: CampaignError."""
+def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
+    """One invocation as it stands, also one that is over. Errors: CampaignError.
+
+    `last` is how it was seen before, if it was: the baseline is read again once a run has begun or
+    ended.
+    """
     with Ledger.open(workspace.ledger) as ledger:
         runs = ledger.batch_runs(batch)
-        last = runs[-1]
+        newest = runs[-1]
         return Live(
             runs=runs,
-            hypotheses=ledger.hypotheses_of(last.id),
+            hypotheses=ledger.hypotheses_of(newest.id),
             boots=ledger.batch_boots(batch),
             steps=tuple(sorted((step for run in runs for step in ledger.steps(run.id)),
                                key=lambda step: step.started_at)),
             cycles=tuple(one for run in runs for one in ledger.cycles(run.id)),
-            reproductions=tuple(_reproductions(ledger, last.id)),
-            verdicts=ledger.verdicts(last.id),
+            reproductions=tuple(_reproductions(ledger, newest.id)),
+            verdicts=ledger.verdicts(newest.id),
             requests=ledger.requests(batch),
-            baseline=pooled(ledger.baselines()),
+            baseline=_baseline(ledger, runs, last),
             outputs=tuple(_outputs(workspace, ledger, runs)),
         )  # fmt: skip
+
+
+def _baseline(ledger: Ledger, runs: tuple[records.Run, ...], last: Live | None) -> Counts:
+    """The same as long as the runs stand as they did: thousands of baselines take their time."""
+    same = last is not None and last.runs == runs
+    return last.baseline if last is not None and same else pooled(ledger.baselines())
 
 
 def _reproductions(ledger: Ledger, run: str) -> Iterator[Reproduction]:
