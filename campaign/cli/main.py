@@ -32,6 +32,7 @@ COMMANDS = {
     "run": ("run", "Run playbooks as one campaign, and put everything back."),
     "attach": ("attach", "Follow a run under way, from any terminal."),
     "import-run": ("import_run", "Record a past result, marked as imported."),
+    "parse": ("parse", "Show what a parser reads in an output that is there already."),
     "recover": ("run", "Put back what an interrupted run left."),
     "status": ("status", "Show where the campaign stands."),
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),
