@@ -64,6 +64,12 @@ def confirmations(db: Database) -> None:
     _execute(db, "011_confirmations.sql")
 
 
+@MIGRATIONS()
+def attributes(db: Database) -> None:
+    """What is known of trials besides their outcome."""
+    _execute(db, "012_attributes.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

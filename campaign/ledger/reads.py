@@ -239,6 +239,25 @@ class Ledger(
             start,
         )
 
+    def attributes(self, run: str) -> Mapping[str, Mapping[str, Counts]]:
+        """The counts of a run's trials by each attribute and its values, of valid observations."""
+        rows = self._rows(
+            """
+            SELECT name, value, sum(result = 'fail') AS fail, sum(result = 'pass') AS passed
+            FROM observation
+            JOIN trial ON trial.observation = observation.id
+            JOIN trial_attribute USING (observation, position)
+            WHERE observation.run = ? AND invalid IS NULL
+            GROUP BY name, value ORDER BY name, min(position)
+            """,
+            run,
+        )
+        found: dict[str, dict[str, Counts]] = {}
+        for row in rows:
+            counts = Counts(row["fail"], row["passed"])
+            found.setdefault(row["name"], {})[row["value"]] = counts
+        return found
+
     def comparisons(self, run: str) -> tuple[records.Comparison, ...]:
         """A run's log comparisons, oldest first."""
         return self._records(

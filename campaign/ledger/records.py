@@ -294,6 +294,16 @@ class TrialExposure:
 
 
 @dataclass(frozen=True)
+class TrialAttribute:
+    """Something that is known of a trial besides its outcome, to split by."""
+
+    observation: str
+    position: int
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A join of two logs, in counts; `fail_mismatch` and its kin are the 2x2 with the trials."""
 

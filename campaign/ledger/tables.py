@@ -22,6 +22,7 @@ Record = (
     | records.ObservationPlan
     | records.Trial
     | records.TrialExposure
+    | records.TrialAttribute
     | records.Comparison
     | records.ComparisonKey
     | records.Verdict
@@ -70,6 +71,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.ObservationPlan: _table("observation_plan", "observation", key="observation"),
     records.Trial: _table("trial", "observation result"),
     records.TrialExposure: _table("trial_exposure", "observation position"),
+    records.TrialAttribute: _table("trial_attribute", "observation position name"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
     records.Verdict: _table("verdict", "id run hypothesis word"),

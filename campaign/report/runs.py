@@ -13,6 +13,7 @@ from campaign.report.figures import counted, named, time_text, trials_in_short
 from campaign.report.judgements import Judgement, collect_judgements
 from hypotheses.observation import Counts
 from hypotheses.rates import rate_text, share_text
+from hypotheses.splits import splits_of
 from hypotheses.tally import Tally
 
 
@@ -57,6 +58,7 @@ class RunPart:
     conditions: Mapping[str, str]
     effects: tuple[str, ...]
     restart_faults: tuple[str, ...]
+    splits: tuple[str, ...]
     mismatches: tuple[str, ...]
     judgements: tuple[Judgement, ...]
     figures: Mapping[str, Figures]
@@ -122,6 +124,7 @@ def _collect(
         conditions=_conditions(observations),
         effects=_effects(boots),
         restart_faults=tuple(_restart_faults(ledger.cycles(run.id))),
+        splits=tuple(map(str, splits_of(ledger.attributes(run.id)))),
         mismatches=tuple(_mismatches(one) for one in ledger.comparisons(run.id)),
         judgements=collect_judgements(verdicts),
         figures={one.hypothesis or "": collect_figures(one) for one in verdicts},
