@@ -30,6 +30,7 @@ COMMANDS = {
     "next": ("advise", "Rank what could be run next by what it teaches per second."),
     "autopilot": ("autopilot", "Run what teaches most, again and again, within a budget."),
     "run": ("run", "Run playbooks as one campaign, and put everything back."),
+    "attach": ("attach", "Follow a run under way, from any terminal."),
     "import-run": ("import_run", "Record a past result, marked as imported."),
     "parse": ("parse", "Show what a parser reads in an output that is there already."),
     "recover": ("run", "Put back what an interrupted run left."),

@@ -1,10 +1,15 @@
 """A plan as text and as JSON."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
 
 from campaign.cli.text import columns, count, money, seconds, shown
 from campaign.engine.guards import guard_name
 from campaign.engine.hooks import hooks_of
+from campaign.errors import CampaignError, Exit
+from campaign.operations.confirmed import Confirmed, confirmed
 from campaign.operations.plan import Planned
 from campaign.redact import Redactor
 from playbooks.diff import unified
@@ -153,7 +158,7 @@ def _indented(text: str) -> Iterator[str]:
 
 
 def as_data(planned: Planned) -> dict[str, object]:
-    """The plan for programs; secrets are taken out."""
+    """The plan for programs; secrets are taken out. A run can be held to it: see `read`."""
     redactor = Redactor(planned.system.secrets)
     plan = planned.plan
     return {
@@ -165,6 +170,7 @@ def as_data(planned: Planned) -> dict[str, object]:
         "currency": planned.system.cost.currency,
         "can_show": list(planned.can_show),
         "without_undo": list(planned.without_undo),
+        "confirm": asdict(confirmed(planned)),
         "boots": [
             _boot_data(boot, forecast, redactor)
             for boot, forecast in zip(plan.boots, plan.forecast, strict=True)
@@ -206,3 +212,23 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
         ],
         "measures": [_step(step) for step in boot.measures],
     }
+
+
+def as_json(planned: Planned) -> str:
+    """The plan as `read` takes it."""
+    return json.dumps(as_data(planned))
+
+
+def read(path: Path) -> Confirmed:
+    """What `campaign plan --json` has written to `path`. Errors: CampaignError (USAGE)."""
+    try:
+        found = json.loads(path.read_bytes())["confirm"]
+        facts = {str(name): str(fact) for name, fact in found["facts"].items()}
+        return Confirmed(facts, {str(name): int(seed) for name, seed in found["seeds"].items()})
+    except OSError as error:
+        why = str(error.strerror)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        why = "it is no plan"
+    raise CampaignError(
+        Exit.USAGE, f"{path}: {why}", "write one: campaign plan PLAYBOOK --json >FILE"
+    )

@@ -61,7 +61,8 @@ class Progress:
         match event:
             case BootStarted():
                 run = f"  {event.run}" if event.run else ""
-                self.line(f"\n[{event.position}/{event.total}] {event.title}{run}")
+                of = f"/{event.total}" if event.total is not None else ""
+                self.line(f"\n[{event.position}{of}] {event.title}{run}")
             case StepStarted():
                 self._step, self._started = f"{event.position:>3}  {event.name}", time.monotonic()
                 self._counts = ""
@@ -72,9 +73,9 @@ class Progress:
             case VerdictGiven():
                 self._verdict(event)
             case StandingMoved():
-                self.line(
-                    f"     {event.hypothesis}: {event.before} -> {event.after}; {event.reason}"
-                )
+                by = f"  (after {event.run})" if event.run else ""
+                moved = f"{event.hypothesis}: {event.before} -> {event.after}"
+                self.line(f"     {moved}; {event.reason}{by}")
             case Note():
                 self.line(f"     {'! ' if event.warn else ''}{event.text}")
 

@@ -10,7 +10,7 @@ from campaign.engine.begin import run_row
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
 from campaign.engine.budget import price_of_boot
-from campaign.engine.events import BootStarted
+from campaign.engine.events import BootStarted, Note, StandingMoved
 from campaign.engine.hooks import Hooks
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import StepFailed
@@ -91,6 +91,7 @@ class _Walk:
         self._runs: dict[int, _Running] = {}
         self._hooks = Hooks(session.hosts, session.batch, session.stop)
         self._walks: list[BootWalk] = []
+        self._moved: list[Note | StandingMoved] = []
         self._error = ""
 
     def run(self) -> Outcome:
@@ -114,6 +115,7 @@ class _Walk:
             self._way_back()
             raise
         restored = self._way_back()
+        self._tell_moved()
         return self._outcome(Exit.DIRTY if restored.dirty else code, restored)
 
     def _walk(self) -> None:
@@ -186,7 +188,7 @@ class _Walk:
         running.ended = True
         self._books.close_run(running.id, status, state, self._session.clock(), error)
         if status == "completed":
-            standing.move(self._session, running.id, running.playbook.hypotheses)
+            self._moved += standing.move(self._session, running.id, running.playbook.hypotheses)
 
     def _fail(self, status: str, error: str, since: int = 0) -> None:
         """The runs from `since` on, in the plan's order, did not get to their end."""
@@ -209,6 +211,12 @@ class _Walk:
             if str(error) not in self._error:
                 self._error = f"{self._error}; {error}" if self._error else str(error)
         return restored
+
+    def _tell_moved(self) -> None:
+        """At the end: a run is over once the next boot is up, and would be told of among that."""
+        for event in self._moved:
+            with suppress(Exception):  # whoever watches does not change how it ended
+                self._session.emit(event)
 
     def _begin_way_back(self, started: float) -> str | None:
         """The id of its boot; None where there is no run yet, or the ledger cannot take it."""

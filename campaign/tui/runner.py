@@ -4,19 +4,18 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from campaign.cli.parent import PARENT
+from campaign.cli.plans import as_json
+from campaign.cli.run import AS_PLANNED
 from campaign.cli.text import shown
+from campaign.operations.detach import launch
+from campaign.operations.plan import Planned
 from campaign.workspace import Workspace
 
-KEPT = 10
-"""What so many runs have printed is kept."""
 _LAST_LINES, _LAST_BYTES = 12, 8192
 
 
@@ -45,25 +44,27 @@ class Runner:
         return self._child.pid if self._child is not None else None
 
     def start(
-        self, workspace: Workspace, arguments: Sequence[str], ended: Callable[[int], None]
+        self,
+        workspace: Workspace,
+        arguments: Sequence[str],
+        planned: Planned,
+        ended: Callable[[int], None],
     ) -> None:
         """Starts `campaign ARGUMENTS` in a session of its own; its exit code goes to `ended`.
 
-        `ended` is called in a thread. To be called in the main thread: the child ends with the
-        thread that started it. Errors: OSError.
+        It is a run of what was `planned`. `ended` is called in a thread. To be called in the main
+        thread: the child ends with the thread that started it. Errors: OSError.
         """
         self.command, self.asked = command_text(arguments), False
-        self._printed = _new_file(workspace.started)
-        with self._printed.open("wb") as printed:
-            self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "campaign.cli", *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=printed,
-                cwd=workspace.root,
-                env={**os.environ, PARENT: str(os.getpid())},
-                start_new_session=True,
-            )
+        started = launch(
+            workspace,
+            arguments,
+            AS_PLANNED,
+            as_json(planned),
+            workspace.root,
+            {PARENT: str(os.getpid())},
+        )
+        self._child, self._printed = started.process, started.printed
         child = self._child
         threading.Thread(target=lambda: ended(child.wait()), daemon=True).start()
 
@@ -81,12 +82,3 @@ class Runner:
             return ""
         lines = shown(data.decode(errors="replace")).strip().splitlines()
         return "\n".join(lines[-_LAST_LINES:])
-
-
-def _new_file(folder: Path) -> Path:
-    """A new file in `folder`, in which few are kept. Errors: OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in sorted(folder.glob("*.log"))[: 1 - KEPT]:
-        with suppress(OSError):
-            old.unlink()
-    return folder / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"

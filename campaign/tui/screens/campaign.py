@@ -18,7 +18,7 @@ from campaign.operations.advise import Advice
 from campaign.operations.hypotheses import Shown
 from campaign.operations.runs import Listed
 from campaign.operations.status import Overview
-from campaign.tui.demo import open_demo
+from campaign.tui.demo import is_demo_open, open_demo
 from campaign.tui.dialogs.details import DetailsDialog
 from campaign.tui.dialogs.hypothesis import HypothesisDialog
 from campaign.tui.dialogs.note import NoteDialog
@@ -40,7 +40,7 @@ _Dialog = Callable[[Shown], ModalScreen[None]]
 _OF_ONE = frozenset({"edit", "note", "standing", "details"})
 """Actions on the hypothesis under the cursor."""
 
-_OF_SOME = frozenset({"filter", "sort", *_OF_ONE})
+_OF_SOME = frozenset({"filter", "sort", "again", *_OF_ONE})
 """Actions that need hypotheses."""
 
 
@@ -155,9 +155,13 @@ class CampaignScreen(ModeScreen):
         self.set_class(self.evidence.has_focus_within, "-detail")
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
-        """What needs a hypothesis is there once there is one."""
+        """What would do something now: what needs a hypothesis is there once there is one."""
         if action in _OF_ONE:
             return self.hypotheses.slug is not None
+        if action == "back":
+            return self.evidence.has_focus_within or self.hypotheses.filter.display
+        if action == "demo":
+            return self.welcome.display and not is_demo_open(app_of(self))
         overview = app_of(self).overview
         return bool(overview and overview.hypotheses) if action in _OF_SOME else True
 
