@@ -54,6 +54,13 @@ def plan(
 @options.variables
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; for campaigns that are not protected.")
 @click.option("--yes-i-mean", metavar="NAME", help="Do not ask; the protected campaign's name.")
+@click.option(
+    "--for",
+    "for_s",
+    metavar="DURATION",
+    callback=options.duration,
+    help="With --yes-i-mean: these plans, as they are now, need no confirmation for so long.",
+)
 @options.accepted
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
@@ -82,6 +89,7 @@ def run(
     variables: tuple[str, ...],
     yes: bool,
     yes_i_mean: str | None,
+    for_s: float | None,
     accepted: tuple[str, ...],
     dry_run: bool,
     diff: bool,
@@ -100,6 +108,8 @@ def run(
     os.environ.pop(AS_PLANNED, None)
     if dry_run and as_planned is not None:
         raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
+    if for_s is not None and yes_i_mean is None:
+        raise click.UsageError("--for says how long --yes-i-mean NAME holds: give both")
     workspace, given = options.workspace(context), options.parsed(variables)
     with _dialled(workspace) as ahead:
         from campaign.cli.execution import Consent, Telling, dry, execute, execute_alone
@@ -109,7 +119,7 @@ def run(
         if dry_run:
             dry(workspace, request, telling, ahead)
             return Exit.COMPLETED
-        consent = Consent(yes, yes_i_mean, as_planned)
+        consent = Consent(yes, yes_i_mean, for_s, as_planned)
         if detach:
             return execute_alone(workspace, request, telling, consent, ahead)
         return execute(workspace, request, telling, consent, junit_xml, ahead)

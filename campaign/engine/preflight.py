@@ -133,7 +133,7 @@ def _refuse_newer(boot: Boot, system: System, states: States) -> None:
     for edit in boot.edits:
         for name in boot.services:
             state, on = states[name], system.services[name].host
-            if on != edit.host or edit.before.sha256 is None or not state.running:
+            if boot.reload or on != edit.host or edit.before.sha256 is None or not state.running:
                 continue
             if (
                 state.started_at is not None

@@ -59,9 +59,15 @@ def counts(db: Database) -> None:
 
 
 @MIGRATIONS()
+def confirmations(db: Database) -> None:
+    """Plans that an operator has confirmed for a time."""
+    _execute(db, "009_confirmations.sql")
+
+
+@MIGRATIONS()
 def attributes(db: Database) -> None:
     """What is known of trials besides their outcome."""
-    _execute(db, "012_attributes.sql")
+    _execute(db, "010_attributes.sql")
 
 
 def bring_up_to_date(database: Database) -> None:

@@ -179,6 +179,21 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Confirmation:
+    """That an operator (`by`) may run a plan of a protected campaign from `given_at` to `until`.
+
+    `plan` is a hash of all that the plan does; it has one for each playbook.
+    """
+
+    id: str
+    playbook: str
+    plan: str
+    by: str
+    given_at: float
+    until: float
+
+
+@dataclass(frozen=True)
 class Edit:
     """A file edit of a boot: the hashes before and after, and the change as a readable diff."""
 

@@ -14,6 +14,7 @@ Record = (
     | records.Cycle
     | records.Step
     | records.Request
+    | records.Confirmation
     | records.Edit
     | records.ServiceState
     | records.Observation
@@ -60,6 +61,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.Cycle: _table("cycle", "id boot run outcome"),
     records.Step: _table("step", "id run boot kind status"),
     records.Request: _table("request", "id batch kind boot"),
+    records.Confirmation: _table("confirmation", "id playbook plan"),
     records.Edit: _table("edit", "id boot run before_sha256 after_sha256"),
     records.ServiceState: _table("service_state", "id boot moment effect"),
     records.Observation: _table("observation", "id run boot cycle step"),

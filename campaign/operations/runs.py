@@ -151,7 +151,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             observations=ledger.observations(run.id),
             counts=dict(ledger.trial_counts(run.id)),
             tallies=dict(ledger.tallies(run.id)),
-            splits=splits_of(ledger.attributes(run.id)),
+            splits=splits_of(ledger.attributes_of([run.id]).get(run.id, {})),
             comparisons=comparisons,
             keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
             artifacts=ledger.artifacts(run.id),
