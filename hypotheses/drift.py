@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from hypotheses.assumptions import DEFAULTS, Settings
-from hypotheses.model import Restart, posterior, predictive_p
+from hypotheses.model import (
+    Alike,
+    Posterior,
+    Restart,
+    alike,
+    log_beta_binomial,
+    points,
+    weighed,
+)
 from hypotheses.observation import Counts, Trial, count
 from hypotheses.rates import fisher, p_text, rate_text, separated
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+MOST_COUNTS = 20_000
+"""Of a control with more trials than this, not every number of failures is looked at."""
 
 
 @dataclass(frozen=True)
@@ -71,18 +90,64 @@ def with_epochs(
     not looked at.
     """
     dated: list[Restart] = []
-    quiet_since = epoch = 0
+    told: list[Counter[Alike]] = [Counter()]
+    quiet_since = 0
     for restart in restarts:
-        dated.append(replace(restart, epoch=epoch))
-        if restart.toggles or not restart.n:
-            continue
-        before = posterior(causes, weights, dated[:-1], settings)
-        if quiet_since and predictive_p(before, dated[-1]) < settings.drift:
-            start = _best_start(causes, weights, dated, quiet_since, settings)
-            epoch += 1
-            dated[start:] = [replace(one, epoch=epoch) for one in dated[start:]]
-        quiet_since = len(dated)
+        dated.append(replace(restart, epoch=len(told) - 1))
+        control = bool(restart.n) and not restart.toggles
+        moved = bool(control and quiet_since) and (
+            predictive_p(weighed(causes, weights, told, settings), restart) < settings.drift
+        )
+        if restart.n:
+            told[-1][alike(restart)] += 1
+        if moved:
+            start, told[-1:] = _best_split(causes, weights, dated, told, quiet_since, settings)
+            dated[start:] = [replace(one, epoch=len(told) - 1) for one in dated[start:]]
+        if control:
+            quiet_since = len(dated)
     return tuple(dated)
+
+
+def predictive_p(belief: Posterior, control: Restart) -> float:
+    """How surprising a control is, beside what is believed: small where the baseline has moved.
+
+    The probability of counts no more probable than these in as many trials (posterior-predictive,
+    two-sided); 1 for a control without trials. Slips are left out: a lie is a surprise, too.
+    """
+    import numpy as np
+    from scipy.special import gammaln
+
+    fails, each = _counts(control)
+    passes = control.n - fails
+    rates, weights = _baselines(belief)
+    sequence = log_beta_binomial(fails, np.full_like(fails, control.n), *rates)
+    orders = gammaln(control.n + 1) - gammaln(fails + 1) - gammaln(passes + 1)
+    chances = np.exp(sequence + orders) @ weights
+    as_rare = chances <= chances[(fails == control.fail)[:, 0]] * (1 + 1e-9)
+    return float(min(1.0, chances[as_rare] @ each[as_rare]))
+
+
+def _counts(control: Restart) -> tuple[NDArray[np.int_], Floats]:
+    """The numbers of failures that a control could have had, and for how many each stands.
+
+    All of them; of more than `MOST_COUNTS` so many, evenly spaced, and its own.
+    """
+    import numpy as np
+
+    places = np.linspace(0, control.n, min(control.n, MOST_COUNTS) + 1).round().astype(int)
+    fails = np.union1d(places, [control.fail])
+    between = (fails[1:] + fails[:-1]) / 2
+    return fails[:, None], np.diff(np.concatenate([[-0.5], between, [control.n + 0.5]]))
+
+
+def _baselines(belief: Posterior) -> tuple[Floats, Floats]:
+    """Each p0 with each rho (2 x pairs), and the weight of each pair."""
+    import numpy as np
+
+    at = points(belief.grid)
+    pairs, place = np.unique(np.stack([at.p0, at.rho]), axis=1, return_inverse=True)
+    weights = np.bincount(place.ravel(), belief.weights.sum(axis=0))
+    return pairs, weights.astype(np.float64)
 
 
 def opens_epoch(restarts: Sequence[Restart], run: str) -> bool:
@@ -92,18 +157,26 @@ def opens_epoch(restarts: Sequence[Restart], run: str) -> bool:
     return len(newest) < len(controls) and newest[0].run == run
 
 
-def _best_start(
+def _best_split(
     causes: Sequence[str],
     weights: Mapping[str, float] | None,
     dated: Sequence[Restart],
+    told: Sequence[Counter[Alike]],
     earliest: int,
     settings: Settings,
-) -> int:
-    """Where the new epoch makes all trials most probable; of equal places the latest."""
+) -> tuple[int, tuple[Counter[Alike], Counter[Alike]]]:
+    """Where the new epoch makes all trials most probable, of equal places the latest; and the
 
-    def evidence(start: int) -> float:
-        epoch = dated[-1].epoch + 1
-        split = [*dated[:start], *(replace(one, epoch=epoch) for one in dated[start:])]
-        return posterior(causes, weights, split, settings).evidence
-
-    return max(range(len(dated) - 1, earliest - 1, -1), key=evidence)
+    newest epoch on both sides of it. The place is `earliest` or later.
+    """
+    *before, older = told
+    newer: Counter[Alike] = Counter()
+    best, found = float("-inf"), (len(dated), (older, newer))
+    for start in range(len(dated) - 1, earliest - 1, -1):
+        if dated[start].n:
+            one = Counter([alike(dated[start])])
+            older, newer = older - one, newer + one
+        evidence = weighed(causes, weights, [*before, older, newer], settings).evidence
+        if evidence > best:
+            best, found = evidence, (start, (older, newer))
+    return found

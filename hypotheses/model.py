@@ -9,12 +9,13 @@ correlation rho of trials after one restart, and a small chance that a whole res
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import combinations, groupby, product
+from itertools import combinations, product
 from math import ceil, fsum, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hypotheses.assumptions import (
     DEFAULTS,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-MOST_COUNTS = 20_000
-"""Of a control with more trials than this, not every number of failures is looked at."""
+T = TypeVar("T")
+
 REACH = 0.8
 """How far, in log odds, the grid goes beyond a control's rate that lies near its end."""
 
@@ -61,6 +62,15 @@ class Restart:
                 f"a restart with {self.fail} failures in {self.n} trials:"
                 " need 0 <= failures <= trials"
             )
+
+
+Alike = tuple[frozenset[str], int, int]
+"""What the likelihood takes of a restart: its toggles, its trials, and how many of them failed."""
+
+
+def alike(restart: Restart) -> Alike:
+    """Restarts for which this is the same are equally probable."""
+    return restart.toggles, restart.n, restart.fail
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,18 +167,30 @@ def posterior(
     `weights` are the operator's, over 0; a cause without one gets the mean of the others. Raises
     ValueError for causes that are none or twice, bad weights, and toggles that are not causes.
     """
+    told = weighed(causes, weights, _epochs(restarts), settings)
+    return replace(told, restarts=tuple(restarts))
+
+
+def weighed(
+    causes: Sequence[str],
+    weights: Mapping[str, float] | None,
+    epochs: Sequence[Counter[Alike]],
+    settings: Settings = DEFAULTS,
+) -> Posterior:
+    """As `posterior`, from how many restarts of each epoch are alike; it names none of them.
+
+    What it takes to weigh them grows with how many differ, and not with how many there are.
+    """
     import numpy as np
     from scipy.special import logsumexp
 
-    grid = settings.grid or grid_for(restarts)
+    grid = settings.grid or _grid_for(epochs)
     prior = _log_prior(causes, weights or {}, settings)
     members = _members(len(causes), settings.pairs > 0)
-    belief = Posterior(tuple(causes), tuple(restarts), settings, grid, members, prior[:, None])
-    joint = _log_joint(belief, prior)
+    belief = Posterior(tuple(causes), (), settings, grid, members, prior[:, None])
+    joint = _log_joint(belief, prior, [some for some in epochs if some])
     evidence = float(logsumexp(joint))
-    return Posterior(
-        belief.causes, belief.restarts, settings, grid, members, np.exp(joint - evidence), evidence
-    )
+    return replace(belief, weights=np.exp(joint - evidence), evidence=evidence)
 
 
 def grid_for(restarts: Iterable[Restart]) -> Grid:
@@ -176,53 +198,15 @@ def grid_for(restarts: Iterable[Restart]) -> Grid:
 
     The step stays, so that a baseline that fails nine times in ten (or once in a hundred) is met.
     """
-    rates = [log_odds((fail + 0.5) / (n + 1)) for fail, n in _controls(restarts)]
+    return _grid_for(_epochs(restarts))
+
+
+def _grid_for(epochs: Iterable[Counter[Alike]]) -> Grid:
+    rates = [log_odds((fail + 0.5) / (n + 1)) for fail, n in map(_controls, epochs) if n]
     low = min([log_odds(LOW), *(rate - REACH for rate in rates)])
     high = max([log_odds(HIGH), *(rate + REACH for rate in rates)])
     step = (log_odds(HIGH) - log_odds(LOW)) / (POINTS - 1)
     return Grid(p0=spaced(rate_of(low), rate_of(high), 1 + ceil((high - low) / step - 1e-9)))
-
-
-def predictive_p(belief: Posterior, control: Restart) -> float:
-    """How surprising a control is, beside what is believed: small where the baseline has moved.
-
-    The probability of counts no more probable than these in as many trials (posterior-predictive,
-    two-sided); 1 for a control without trials. Slips are left out: a lie is a surprise, too.
-    """
-    import numpy as np
-    from scipy.special import gammaln
-
-    fails, each = _counts(control)
-    passes = control.n - fails
-    rates, weights = _baselines(belief)
-    sequence = log_beta_binomial(fails, np.full_like(fails, control.n), *rates)
-    orders = gammaln(control.n + 1) - gammaln(fails + 1) - gammaln(passes + 1)
-    chances = np.exp(sequence + orders) @ weights
-    as_rare = chances <= chances[(fails == control.fail)[:, 0]] * (1 + 1e-9)
-    return float(min(1.0, chances[as_rare] @ each[as_rare]))
-
-
-def _counts(control: Restart) -> tuple[NDArray[np.int_], Floats]:
-    """The numbers of failures that a control could have had, and for how many each stands.
-
-    All of them; of more than `MOST_COUNTS` so many, evenly spaced, and its own.
-    """
-    import numpy as np
-
-    places = np.linspace(0, control.n, min(control.n, MOST_COUNTS) + 1).round().astype(int)
-    fails = np.union1d(places, [control.fail])
-    between = (fails[1:] + fails[:-1]) / 2
-    return fails[:, None], np.diff(np.concatenate([[-0.5], between, [control.n + 0.5]]))
-
-
-def _baselines(belief: Posterior) -> tuple[Floats, Floats]:
-    """Each p0 with each rho (2 x pairs), and the weight of each pair."""
-    import numpy as np
-
-    at = points(belief.grid)
-    pairs, place = np.unique(np.stack([at.p0, at.rho]), axis=1, return_inverse=True)
-    weights = np.bincount(place.ravel(), belief.weights.sum(axis=0))
-    return pairs, weights.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,47 +270,62 @@ def log_beta_binomial(k: NDArray[np.int_], n: NDArray[np.int_], p: Floats, rho: 
     return result
 
 
-def _log_joint(belief: Posterior, prior: Floats) -> Floats:
+def _log_joint(belief: Posterior, prior: Floats, told: Sequence[Counter[Alike]]) -> Floats:
     """States x points: all epochs, the older ones with their own p0 summed out."""
     import numpy as np
     from scipy.special import logsumexp
 
     grid = belief.grid
-    shape = (len(prior), len(grid.p0), grid.rest)
     joint: Floats = prior[:, None] + points(grid).log_prior
-    epochs = [_log_epoch(belief, list(some)) for some in _epochs(belief.restarts)]
-    for past in epochs[:-1]:
-        summed = logsumexp(past.reshape(shape), axis=1, keepdims=True) - np.log(len(grid.p0))
-        joint = (joint.reshape(shape) + summed).reshape(joint.shape)
-    return joint + epochs[-1] if epochs else joint
+    if not told:
+        return joint
+    epochs = _log_epochs(belief, told)
+    shape = (len(prior), len(grid.p0), grid.rest)
+    past = logsumexp(epochs[:-1].reshape(-1, *shape), axis=2, keepdims=True) - np.log(shape[1])
+    joint = (joint.reshape(shape) + past.sum(axis=0)).reshape(joint.shape)
+    joint += epochs[-1]
+    return joint
 
 
-def _log_epoch(belief: Posterior, restarts: list[Restart]) -> Floats:
-    """The log likelihood of one epoch's restarts: states x points."""
+def _log_epochs(belief: Posterior, told: Sequence[Counter[Alike]]) -> Floats:
+    """The log likelihood of each epoch's restarts, whatever their order: epochs x states x points.
+
+    One row for all restarts with the same counts, and their number by epoch, toggles and counts.
+    """
     import numpy as np
 
-    fails, trials = np.array([(one.fail, one.n) for one in restarts]).T
+    alikes = [one for some in told for one in some]
+    toggles = sorted({one[0] for one in alikes}, key=sorted)
+    counts = sorted({one[1:] for one in alikes})
+    rows, columns = _places(toggles), _places(counts)
+    times = np.zeros((len(told), len(toggles), len(counts)))
+    for epoch, some in zip(times, told, strict=True):
+        for (removed, n, fail), number in some.items():
+            epoch[rows[removed], columns[n, fail]] = number
+    trials, fails = np.array(counts).T
     alive, gone = log_likelihoods(belief.grid, belief.settings.slip, fails, trials)
-    removed = belief.removed([one.toggles for one in restarts])
-    result: Floats = alive.sum(axis=0) + removed.astype(float) @ (gone - alive)
+    where_gone = belief.removed(toggles).astype(float) @ times
+    result: Floats = (times.sum(axis=1) @ alive)[:, None] + where_gone @ (gone - alive)
     return result
 
 
-def _epochs(restarts: Iterable[Restart]) -> list[list[Restart]]:
-    """Those with trials, epoch by epoch, each in one order whatever the order they came in."""
-    told = sorted(
-        (one for one in restarts if one.n),
-        key=lambda one: (one.epoch, sorted(one.toggles), one.n, one.fail),
-    )
-    return [list(some) for _, some in groupby(told, key=lambda one: one.epoch)]
+def _places(some: Sequence[T]) -> dict[T, int]:
+    return {one: place for place, one in enumerate(some)}
 
 
-def _controls(restarts: Iterable[Restart]) -> list[tuple[int, int]]:
-    """The pooled counts of each epoch's controls."""
-    pools = []
-    for some in _epochs(one for one in restarts if not one.toggles):
-        pools.append((sum(one.fail for one in some), sum(one.n for one in some)))
-    return pools
+def _epochs(restarts: Iterable[Restart]) -> list[Counter[Alike]]:
+    """How many restarts with trials are alike, epoch by epoch."""
+    epochs: dict[int, Counter[Alike]] = defaultdict(Counter)
+    for one in restarts:
+        if one.n:
+            epochs[one.epoch][alike(one)] += 1
+    return [epochs[epoch] for epoch in sorted(epochs)]
+
+
+def _controls(told: Counter[Alike]) -> tuple[int, int]:
+    """The failures and the trials of an epoch's controls."""
+    some = [(n, fail, times) for (toggles, n, fail), times in told.items() if not toggles]
+    return sum(fail * times for _, fail, times in some), sum(n * times for n, _, times in some)
 
 
 def _states(causes: Iterable[str], pairs: bool) -> list[tuple[str, ...]]:

@@ -111,10 +111,13 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
 
 def _unlike(ledger: Ledger, held: Sequence[Observation]) -> Iterator[str]:
     """The baselines that are not held against anything, and in what they differ from the others."""
-    found = [one for one in ledger.observations_of(kind="baseline") if one not in held]
-    groups = {frozenset(one.conditions.items()): one.conditions for one in found}
-    for conditions in groups.values():
-        alike = [one for one in found if one.conditions == conditions]
+    groups: dict[frozenset[tuple[str, str]], list[Observation]] = {}
+    for one in ledger.observations_of(kind="baseline"):
+        groups.setdefault(frozenset(one.conditions.items()), []).append(one)
+    for alike in groups.values():
+        conditions = alike[0].conditions
+        if conditions == held[-1].conditions:
+            continue
         apart = some(differences(conditions, held[-1].conditions))
         yield f"baseline {tally(alike)} does not count: {apart}"
 

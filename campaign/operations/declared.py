@@ -12,7 +12,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
+from hypotheses.observation import Observation, held_against
 
 if TYPE_CHECKING:
     from playbooks.system import System
@@ -48,6 +50,16 @@ def declared(workspace: Workspace) -> Declared | None:
     if found is not None:
         _keep(workspace, digest, found)
     return found
+
+
+def baselines(workspace: Workspace, ledger: Ledger) -> tuple[Observation, ...]:
+    """The baselines that suspects are held against, all alike: as `next` and plans go by them.
+
+    Errors: CampaignError.
+    """
+    said = declared(workspace)
+    seen = ledger.observations_of(kind="baseline")
+    return held_against(seen, said.controls if said else ()) or ledger.baselines()
 
 
 def _digest(workspace: Workspace) -> str:

@@ -1,15 +1,18 @@
 """What there is to see of runs under way: from the ledger and the kept files alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.engine.belief import believe
+from campaign.engine.counted import unlike
 from campaign.ledger import records
+from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
+from campaign.operations.declared import baselines
 from campaign.workspace import Workspace
 from hypotheses.assumptions import Settings
-from hypotheses.observation import Counts, pooled
+from hypotheses.observation import Counts, Observation, pooled
 
 NEWEST = 400
 """As many trials of an observation are read one by one: its newest."""
@@ -19,7 +22,9 @@ NEWEST = 400
 class Reproduction:
     """An observation with its counts so far, and its newest trials.
 
-    `rule` says what ends it early (empty: nothing), `planned` how many trials it is to drive.
+    `rule` says what ends it early (empty: nothing), `planned` how many trials it is to drive;
+    `unlike` which of its conditions differ from the baseline's, in words: then their rates are not
+    compared.
     """
 
     record: records.Observation
@@ -27,6 +32,7 @@ class Reproduction:
     rule: str
     planned: int | None
     newest: tuple[records.Trial, ...]
+    unlike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Live:
 
     `runs` are those of its playbooks that have begun, the last of which is the one to look at;
     `boots` include the way back (without a run) once that has begun. `baseline` pools the valid
-    baselines under the newest one's conditions, `hypotheses` are those the last run speaks to.
+    baselines that suspects are held against, `hypotheses` are those the last run speaks to.
     """
 
     runs: tuple[records.Run, ...]
@@ -86,7 +92,7 @@ def live(workspace: Workspace, batch: str) -> Live:
     """One invocation as it stands, also one that is over. Errors: CampaignError."""
     with Ledger.open(workspace.ledger) as ledger:
         runs = ledger.batch_runs(batch)
-        last = runs[-1]
+        last, held = runs[-1], baselines(workspace, ledger)
         return Live(
             runs=runs,
             hypotheses=ledger.hypotheses_of(last.id),
@@ -94,16 +100,18 @@ def live(workspace: Workspace, batch: str) -> Live:
             steps=tuple(sorted((step for run in runs for step in ledger.steps(run.id)),
                                key=lambda step: step.started_at)),
             cycles=tuple(one for run in runs for one in ledger.cycles(run.id)),
-            reproductions=tuple(_reproductions(ledger, last.id)),
+            reproductions=tuple(_reproductions(ledger, last.id, held[-1:])),
             verdicts=ledger.verdicts(last.id),
             requests=ledger.requests(batch),
-            baseline=pooled(ledger.baselines()),
+            baseline=pooled(held),
             outputs=tuple(_outputs(workspace, ledger, runs)),
         )  # fmt: skip
 
 
-def _reproductions(ledger: Ledger, run: str) -> Iterator[Reproduction]:
-    counts = ledger.trial_counts(run)
+def _reproductions(
+    ledger: Ledger, run: str, baseline: Sequence[Observation]
+) -> Iterator[Reproduction]:
+    counts, accepted = ledger.trial_counts(run), ledger.terms(run).accepted.splitlines()
     for one in ledger.observations(run):
         have = counts.get(one.id, Counts())
         start = max(0, have.n + have.censored - NEWEST)
@@ -114,6 +122,11 @@ def _reproductions(ledger: Ledger, run: str) -> Iterator[Reproduction]:
             rule=terms.rule if terms else "",
             planned=ledger.planned(one.id),
             newest=ledger.trials(one.id, start),
+            unlike=tuple(
+                difference
+                for control in baseline
+                for difference in unlike(mapping(one.conditions), control.conditions, accepted)
+            ),
         )
 
 

@@ -1,4 +1,7 @@
-"""status: where the campaign stands, from the ledger, with the budget of campaign.yaml."""
+"""status: where the campaign stands, from the ledger, with the budget of campaign.yaml.
+
+Beside it the overview of one who stays and looks on, which does not wait for sums over all runs.
+"""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -6,13 +9,17 @@ from typing import TYPE_CHECKING
 from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
-from campaign.operations.declared import Declared, declared
+from campaign.operations.declared import Declared, baselines, declared
 from campaign.workspace import Workspace
-from hypotheses.observation import Counts, held_against, pooled
+from hypotheses.hypothesis import Hypothesis
+from hypotheses.observation import Counts, pooled
 from hypotheses.tally import Tally, tally
 
 if TYPE_CHECKING:
     from campaign.operations.contact import Contact
+
+SUMMED_AT_ONCE = 2_000
+"""Sums over as many runs are read with the rest: they take some hundredths of a second."""
 
 
 @dataclass(frozen=True)
@@ -75,21 +82,90 @@ def status(workspace: Workspace) -> Status:
     said = declared(workspace)
     with Ledger.open(workspace.ledger) as ledger:
         unsettled, runs = ledger.unsettled(), ledger.run_count()
-        seen = ledger.observations_of(kind="baseline")
-        baseline = held_against(seen, said.controls if said else ()) or ledger.baselines()
+        baseline = baselines(workspace, ledger)
         return Status(
             campaign=_as_declared(_without_key(ledger.campaign()), said, runs),
             total=ledger.total_cost(),
             runs=runs,
             baseline=pooled(baseline),
             tally=tally(baseline),
-            unlike=pooled(seen).n - pooled(baseline).n,
+            unlike=pooled(ledger.observations_of(kind="baseline")).n - pooled(baseline).n,
             hypotheses=ledger.hypothesis_costs(),
             running=tuple(run for run in unsettled if run.status == "running"),
             left=tuple(run for run in unsettled if run.status != "running"),
             latest=next(iter(ledger.runs(limit=1)), None),
             declared=said,
         )
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the campaign cost, None where that is not known yet, and each hypothesis's sums."""
+
+    total: Costs | None
+    hypotheses: tuple[HypothesisCosts, ...]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What is in sight all the time: of `Status`, what moves.
+
+    The sums in `hypotheses`, and `total`, may be those of an earlier look: `stale` says so. `total`
+    is None, and all sums are 0, where there was none. Without sums the row "(none)" is missing.
+    """
+
+    campaign: records.CampaignRecord | None
+    total: Costs | None
+    runs: int
+    hypotheses: tuple[HypothesisCosts, ...]
+    running: tuple[records.Run, ...]
+    left: tuple[records.Run, ...]
+    stale: bool
+
+
+def overview(workspace: Workspace, last: Overview | None = None) -> Overview:
+    """What is seen at a glance, soon also where the sums take long: `last` has those of before.
+
+    Errors: CampaignError.
+    """
+    said = declared(workspace)
+    with Ledger.open(workspace.ledger) as ledger:
+        unsettled, runs = ledger.unsettled(), ledger.run_count()
+        now = Overview(
+            campaign=_as_declared(_without_key(ledger.campaign()), said, runs),
+            total=None,
+            runs=runs,
+            hypotheses=tuple(map(_not_summed, ledger.hypotheses())),
+            running=tuple(run for run in unsettled if run.status == "running"),
+            left=tuple(run for run in unsettled if run.status != "running"),
+            stale=True,
+        )
+        if runs <= SUMMED_AT_ONCE:
+            return with_sums(now, _sums(ledger))
+    return replace(with_sums(now, Sums(last.total, last.hypotheses)), stale=True) if last else now
+
+
+def sums(workspace: Workspace) -> Sums:
+    """What all runs together came to and cost. Errors: CampaignError."""
+    with Ledger.open(workspace.ledger) as ledger:
+        return _sums(ledger)
+
+
+def _sums(ledger: Ledger) -> Sums:
+    return Sums(ledger.total_cost(), ledger.hypothesis_costs())
+
+
+def with_sums(now: Overview, found: Sums) -> Overview:
+    """The hypotheses as they stand `now`, with the sums that were found."""
+    by_name = {one.hypothesis: one for one in found.hypotheses}
+    named = [one for one in now.hypotheses if one.standing]
+    rows = [replace(by_name.get(one.hypothesis, one), standing=one.standing) for one in named]
+    rows += [one for one in found.hypotheses if not one.standing]
+    return replace(now, total=found.total, hypotheses=tuple(rows), stale=False)
+
+
+def _not_summed(one: Hypothesis) -> HypothesisCosts:
+    return HypothesisCosts(one.slug, str(one.standing), 0, 0, 0, 0, 0.0, 0.0, 0.0)
 
 
 def _as_declared(

@@ -1,6 +1,7 @@
 """Blocking reads for widgets: in a thread, one at a time, the newest question answered last."""
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Generic, TypeVar
 
 from textual.dom import DOMNode
@@ -18,7 +19,8 @@ class Reading(Generic[T]):
     where it raises, `failed` with one line for a person, which is shown where none is given. A
     question that is asked while another is being answered waits, and only the newest of those is
     answered: a stream of changes cannot pile up reads. `delay` seconds pass before each answer
-    is begun.
+    is begun; with `rest`, as many as the last answer took at least, so that what is asked again and
+    again takes half of a processor at most.
     """
 
     def __init__(
@@ -27,11 +29,15 @@ class Reading(Generic[T]):
         show: Callable[[T], None],
         failed: Callable[[str], None] | None = None,
         delay: float = 0.0,
+        *,
+        rest: bool = False,
     ) -> None:
         self._owner = owner
         self._show = show
         self._failed = failed or (lambda why: app_of(owner).tell(why))
         self._delay = delay
+        self._rest = rest
+        self._took = 0.0
         self._busy = False
         self._waiting: Callable[[], T] | None = None
 
@@ -43,8 +49,9 @@ class Reading(Generic[T]):
             self._begin_later()
 
     def _begin_later(self) -> None:
-        if self._delay:
-            self._owner.set_timer(self._delay, self._begin)
+        delay = max(self._delay, self._took) if self._rest else self._delay
+        if delay:
+            self._owner.set_timer(delay, self._begin)
         else:
             self._begin()
 
@@ -57,8 +64,10 @@ class Reading(Generic[T]):
         """In the thread: only `call_later` may be used of the owner."""
         from playbooks.language.problems import LoadError
 
+        begun = monotonic()
         try:
             value = read()
+            self._took = monotonic() - begun
         except (CampaignError, LoadError) as error:
             self._owner.call_later(self._done, self._failed, str(error))
         except BaseException:

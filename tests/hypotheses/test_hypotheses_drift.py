@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from hypotheses import model
 from hypotheses.assumptions import Settings
 from hypotheses.drift import by_position, in_order_of_start, with_epochs
 from hypotheses.model import Restart, posterior
@@ -101,6 +102,22 @@ def test_a_moved_baseline_is_not_taken_for_a_removal() -> None:
     assert [one.epoch for one in dated] == [0, 0, 1, 1]
     assert posterior(CAUSES, None, dated).alone("a") < 0.5
     assert posterior(CAUSES, None, some).alone("a") > 0.5
+
+
+def test_many_restarts_are_dated_soon_by_how_many_are_alike(monkeypatch) -> None:
+    """What is looked at for each control does not grow with how many restarts came before."""
+    looked: list[int] = []
+    real = model.log_likelihoods
+
+    def counting(grid, slip, fails, trials):
+        looked.append(len(trials))
+        return real(grid, slip, fails, trials)
+
+    monkeypatch.setattr(model, "log_likelihoods", counting)
+    before = [Restart(A if at % 5 else NONE, at % 3, 10) for at in range(500)]
+    after = [Restart(NONE, 9, 10)] * 3
+    assert epochs(*before, *after)[-4:] == [0, 1, 1, 1]
+    assert max(looked) <= 4
 
 
 def test_the_first_control_and_empty_ones_open_nothing() -> None:

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypotheses.assumptions import Grid, Settings
+from hypotheses.drift import predictive_p
 from hypotheses.model import (
     Restart,
     grid_for,
     log_likelihoods,
     points,
     posterior,
-    predictive_p,
 )
 
 CAUSES = ("topk", "mtp", "detokenizer", "transfer")
@@ -215,7 +215,7 @@ def test_a_long_control_is_as_surprising_when_not_every_count_is_looked_at(monke
     belief = after(*[Restart(NONE, 7, 40)] * 2)
     controls = [Restart(NONE, fail, 400) for fail in (4, 16, 32, 120)]
     exact = [predictive_p(belief, one) for one in controls]
-    monkeypatch.setattr("hypotheses.model.MOST_COUNTS", 200)
+    monkeypatch.setattr("hypotheses.drift.MOST_COUNTS", 200)
     assert [predictive_p(belief, one) for one in controls] == pytest.approx(exact, abs=0.01)
     monkeypatch.undo()
     assert predictive_p(belief, Restart(NONE, 51_000, 300_000)) > 0.3

@@ -17,8 +17,8 @@ from campaign.operations import runs as running
 from campaign.operations.advise import Advice
 from campaign.operations.hypotheses import Shown
 from campaign.operations.runs import Listed
-from campaign.operations.status import Status
-from campaign.tui.demo import open_demo
+from campaign.operations.status import Overview
+from campaign.tui.demo import is_demo_open, open_demo
 from campaign.tui.dialogs.details import DetailsDialog
 from campaign.tui.dialogs.hypothesis import HypothesisDialog
 from campaign.tui.dialogs.note import NoteDialog
@@ -40,7 +40,7 @@ _Dialog = Callable[[Shown], ModalScreen[None]]
 _OF_ONE = frozenset({"edit", "note", "standing", "details"})
 """Actions on the hypothesis under the cursor."""
 
-_OF_SOME = frozenset({"filter", "sort", *_OF_ONE})
+_OF_SOME = frozenset({"filter", "sort", "again", *_OF_ONE})
 """Actions that need hypotheses."""
 
 
@@ -69,7 +69,7 @@ class CampaignScreen(ModeScreen):
         self._runs = Reading(self, self._show_runs)
         self._details: Reading[tuple[_Dialog, Shown]] = Reading(self, self._open)
         self._advice: Reading[Advice] = Reading(
-            self, self.evidence.show_advice, self.evidence.show_advice, _PAUSE_S
+            self, self.evidence.show_advice, self.evidence.show_advice, _PAUSE_S, rest=True
         )
 
     def compose_body(self) -> ComposeResult:
@@ -94,13 +94,12 @@ class CampaignScreen(ModeScreen):
             self._evidence.ask(lambda: weighing.evidence(workspace, slug))
             self._runs.ask(lambda: _runs_of(workspace, slug))
 
-    def _show(self, status: Status | None) -> None:
-        if status is None:
+    def _show(self, overview: Overview | None) -> None:
+        if overview is None:
             return
-        self._show_panes(bool(status.hypotheses or status.runs))
-        currency = status.campaign.currency if status.campaign else ""
-        self.hypotheses.show(status.hypotheses, currency)
-        self._weigh(status)
+        self._show_panes(bool(overview.hypotheses or overview.runs))
+        self.hypotheses.show(overview)
+        self._weigh(overview)
 
     def _show_panes(self, any_there: bool) -> None:
         panes = self.query_one("#panes")
@@ -119,12 +118,13 @@ class CampaignScreen(ModeScreen):
         if app.workspace is not None:
             self.welcome.show(str(app.workspace.root), app.problem)
 
-    def _weigh(self, status: Status) -> None:
+    def _weigh(self, overview: Overview) -> None:
         """Asks for the advice where what it rests on has changed: it takes a while."""
         workspace = app_of(self).workspace
         rests_on = (workspace, *((one.hypothesis, one.standing, one.runs, one.fail, one.n)
-                                 for one in status.hypotheses))  # fmt: skip
-        if workspace is not None and rests_on != self._weighed and len(rests_on) > 1:
+                                 for one in overview.hypotheses))  # fmt: skip
+        new = not overview.stale and rests_on != self._weighed and len(rests_on) > 1
+        if workspace is not None and new:
             self._weighed = rests_on
             self._advice.ask(lambda: advising.advise(workspace))
 
@@ -155,9 +155,13 @@ class CampaignScreen(ModeScreen):
         self.set_class(self.evidence.has_focus_within, "-detail")
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
-        """What needs a hypothesis is there once there is one."""
+        """What would do something now: what needs a hypothesis is there once there is one."""
         if action in _OF_ONE:
             return self.hypotheses.slug is not None
+        if action == "back":
+            return self.evidence.has_focus_within or self.hypotheses.filter.display
+        if action == "demo":
+            return self.welcome.display and not is_demo_open(app_of(self))
         overview = app_of(self).overview
         return bool(overview and overview.hypotheses) if action in _OF_SOME else True
 

@@ -8,7 +8,7 @@ from rich.style import Style
 from rich.text import Text
 
 from campaign.cli.text import count, seconds, shown
-from campaign.operations.status import Status
+from campaign.operations.status import Overview
 from campaign.tui.colours import colour
 from campaign.tui.figures import cut
 from campaign.tui.the_app import app_of
@@ -58,41 +58,43 @@ class CampaignLine(KeyText):
 
     def _parts(self) -> Iterator[str]:
         app = app_of(self)
-        status, system = app.overview, app.system
-        if status is None or app.workspace is None:
+        overview, system = app.overview, app.system
+        if overview is None or app.workspace is None:
             yield app.workspace.root.name if app.workspace else ""
         else:
-            yield _name(status, system)
+            yield _name(overview, system)
             if app.invalid:
                 yield "campaign.yaml is not valid: campaign check"
-            yield _state(status, system)
-            yield _spend(status, system)
+            yield _state(overview, system)
+            yield _spend(overview, system)
             yield app.workspace.ledger.name
         if app.problem:
             yield app.problem
 
 
-def _name(status: Status, system: System | None) -> str:
-    if status.campaign is not None:
-        return status.campaign.name
+def _name(overview: Overview, system: System | None) -> str:
+    if overview.campaign is not None:
+        return overview.campaign.name
     return system.campaign if system else "(not run yet)"
 
 
-def _state(status: Status, system: System | None) -> str:
+def _state(overview: Overview, system: System | None) -> str:
     """What the target is doing: "gpu-a: running baseline-x7k2qa for 41 s"."""
     target = f"{', '.join(system.hosts)}: " if system else ""
-    if status.running:
-        run, more = status.running[0], len(status.running) - 1
+    if overview.running:
+        run, more = overview.running[0], len(overview.running) - 1
         took = seconds(max(0.0, time.time() - run.started_at))
         return f"{target}running {run.id} for {took}" + (f" and {more} more" if more else "")
-    if any(run.state == "dirty" for run in status.left):
+    if any(run.state == "dirty" for run in overview.left):
         return f"{target}dirty"
-    return f"{target}interrupted" if status.left else f"{target}idle"
+    return f"{target}interrupted" if overview.left else f"{target}idle"
 
 
-def _spend(status: Status, system: System | None) -> str:
+def _spend(overview: Overview, system: System | None) -> str:
     """What the campaign has cost so far, and of which budget where there is one."""
-    total, budget = status.total, system.budget if system else Budget()
+    if overview.total is None:
+        return "summing what it cost ..."
+    total, budget = overview.total, system.budget if system else Budget()
     down = seconds(total.downtime_s)
     if budget.downtime_s is not None:
         down += f" of {seconds(budget.downtime_s)}"
@@ -103,7 +105,7 @@ def _spend(status: Status, system: System | None) -> str:
         else (f"{total.restarts} of {count(limit, 'restart')}")
     )
     parts = [f"down {down}", restarts]
-    if status.campaign is not None and status.campaign.currency:
+    if overview.campaign is not None and overview.campaign.currency:
         of = "" if budget.money is None else f" of {budget.money:.2f}"
-        parts.append(f"{total.money:.2f}{of} {status.campaign.currency}")
+        parts.append(f"{total.money:.2f}{of} {overview.campaign.currency}")
     return ", ".join(parts)

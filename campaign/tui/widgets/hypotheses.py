@@ -10,6 +10,7 @@ from textual.widgets import Input
 
 from campaign.cli.text import money, seconds
 from campaign.ledger.costs import HypothesisCosts
+from campaign.operations.status import Overview
 from campaign.tui.colours import STANDINGS
 from campaign.tui.figures import axis, bar, cut, rate_short, top_of
 from campaign.tui.widgets.pane import Pane
@@ -57,6 +58,7 @@ valid runs; (0-9) is an interval in percent.
         super().__init__("Hypotheses", self.table, id="hypotheses")
         self._rows: Sequence[HypothesisCosts] = ()
         self._currency = ""
+        self._summed = False
         self._order = Order.ADDED
 
     def compose(self) -> ComposeResult:
@@ -73,9 +75,10 @@ valid runs; (0-9) is an interval in percent.
         key = self.table.focused_key
         return None if key == NONE else key
 
-    def show(self, rows: Sequence[HypothesisCosts], currency: str) -> None:
+    def show(self, overview: Overview) -> None:
         """Shows the hypotheses, in the order and with the filter that are set."""
-        self._rows, self._currency = rows, currency
+        self._rows, self._summed = overview.hypotheses, overview.total is not None
+        self._currency = overview.campaign.currency if overview.campaign else ""
         self._fill()
 
     def next_order(self) -> None:
@@ -110,11 +113,15 @@ valid runs; (0-9) is an interval in percent.
         before = self.table.focused_key
         found = self._sorted([one for one in self._rows if self._passes(one)])
         top = top_of([_counts(one) for one in found])
-        self.table.fill(_columns(top), [_row(one, self._currency, top) for one in found])
+        self.table.fill(_columns(top), [self._row(one, top) for one in found])
         self.entitle(self._title(len([one for one in found if one.standing])))
         self.say("" if found or not self._rows else "Nothing fits the filter.  Esc shows all again")
         if self.table.focused_key != before:
             self._moved()
+
+    def _row(self, one: HypothesisCosts, top: float) -> Row:
+        sums = _sums(one, self._currency, top) if self._summed else _YET_TO_BE_READ
+        return Row(one.hypothesis, (*_names(one), *sums))
 
     def _passes(self, one: HypothesisCosts) -> bool:
         wanted = self.filter.value.strip().lower()
@@ -160,19 +167,27 @@ def _columns(top: float) -> list[Column]:
     ]
 
 
-def _row(one: HypothesisCosts, currency: str, top: float) -> Row:
-    standing, counts = one.standing or "", _counts(one)
+_YET_TO_BE_READ = (Cell("…"),) * 3 + (Cell(""),)
+
+
+def _names(one: HypothesisCosts) -> tuple[Cell, ...]:
+    standing = one.standing or ""
     tint = STANDINGS.get(standing, "")
-    cells = (
+    return (
         Cell(GLYPHS.get(standing, " "), tint),
         Cell(cut(one.hypothesis, _SLUG)),
         Cell(standing, tint),
+    )
+
+
+def _sums(one: HypothesisCosts, currency: str, top: float) -> tuple[Cell, ...]:
+    counts = _counts(one)
+    return (
         Cell(str(counts) if counts.n else "-"),
         Cell(rate_short(counts) or "-"),
         Cell(_cost(one, currency)),
         Cell(bar(counts, _BAR, top)),
     )
-    return Row(one.hypothesis, cells)
 
 
 def _cost(one: HypothesisCosts, currency: str) -> str:

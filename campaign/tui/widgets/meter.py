@@ -10,7 +10,7 @@ from textual.widgets import Static
 from campaign.cli.text import Spent, money, seconds, shown
 from campaign.ledger.costs import Costs
 from campaign.operations.live import Live
-from campaign.operations.status import Status
+from campaign.operations.status import Overview
 from campaign.tui.colours import colour
 from campaign.tui.figures import cut
 from campaign.tui.the_app import app_of
@@ -46,12 +46,12 @@ ended. Money is the downtime and the occupied time at their rates.
 
     def draw(self) -> None:
         """Draws again, at the time it is now."""
-        status = app_of(self).overview
-        if status is None or self._live is None:
+        overview = app_of(self).overview
+        if overview is None or self._live is None:
             return
         rows = [
-            (shown(name), *self._cells(costs, status))
-            for name, costs in self._rows(self._live, status)
+            (shown(name), *self._cells(costs, overview))
+            for name, costs in self._rows(self._live, overview)
         ]
         rest = sum(max(len(row[index]) for row in (_HEADS, *rows)) + 1 for index in range(1, 5))
         room = max(_LEAST, self.text.size.width - rest)
@@ -63,12 +63,14 @@ ended. Money is the downtime and the occupied time at their rates.
             grid.add_row(Text(cut(name, room)), *map(Text, cells))
         self.text.update(grid)
 
-    def _rows(self, live: Live, status: Status) -> Iterator[tuple[str, Spent]]:
+    def _rows(self, live: Live, overview: Overview) -> Iterator[tuple[str, Spent]]:
         yield from self._boot(live)
-        for row in status.hypotheses:
+        if overview.total is None:
+            return
+        for row in overview.hypotheses:
             if row.hypothesis in live.hypotheses:
                 yield row.hypothesis, row
-        yield "campaign", status.total
+        yield "campaign", overview.total
 
     def _boot(self, live: Live) -> Iterator[tuple[str, Spent]]:
         """The boot that has not ended yet, or is kept up by a pause, as far as it has come."""
@@ -83,8 +85,8 @@ ended. Money is the downtime and the occupied time at their rates.
         price = system.cost.money(down, occupied) if system else sum(one.money for one in cycles)
         yield "this boot", Costs(len(cycles), down, occupied, price)
 
-    def _cells(self, costs: Spent, status: Status) -> tuple[str, str, str, str]:
-        currency = status.campaign.currency if status.campaign else ""
+    def _cells(self, costs: Spent, overview: Overview) -> tuple[str, str, str, str]:
+        currency = overview.campaign.currency if overview.campaign else ""
         return (
             f"{costs.restarts}",
             seconds(costs.downtime_s),
