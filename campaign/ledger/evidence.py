@@ -189,6 +189,26 @@ class EvidenceReads(ConditionReads):
         }
         return tuple(latest.values())
 
+    def newest_evidence(self, slug: str) -> tuple[Judged, ...]:
+        """The last of `evidence` for each playbook, the newest first."""
+        rows = self._rows(
+            """
+            WITH told AS (
+                SELECT run.id, run.playbook, run.kind, run.started_at, run.rowid AS place,
+                       word, qualifier, reasons, numbers, still_needed,
+                       row_number() OVER (
+                           PARTITION BY run.playbook
+                           ORDER BY run.started_at DESC, run.rowid DESC,
+                                    verdict.at DESC, verdict.rowid DESC) AS age
+                FROM verdict JOIN run ON run.id = verdict.run
+                WHERE verdict.hypothesis = ? AND run.retracted IS NULL AND run.status = 'completed'
+            )
+            SELECT * FROM told WHERE age = 1 ORDER BY started_at DESC, place DESC
+            """,
+            slug,
+        )
+        return tuple(Judged(row["id"], row["playbook"], row["kind"], _verdict(row)) for row in rows)
+
     def latest_verdicts(self, run: str) -> Mapping[str | None, Verdict]:
         """A run's latest verdict on each hypothesis; None: on none."""
         rows = self._rows("SELECT * FROM verdict WHERE run = ? ORDER BY at, rowid", run)

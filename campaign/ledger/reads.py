@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.arms import ArmReads
+from campaign.ledger.confirming import ConfirmationReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
 from campaign.ledger.filtering import FilteredReads, RunFilter, as_seen
@@ -27,6 +28,7 @@ _NAMED_AT_MOST = 5
 
 class Ledger(
     ArmReads,
+    ConfirmationReads,
     CostReads,
     EvidenceReads,
     FilteredReads,

@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from hypotheses.tally import Tally
 
 
+Attributes = Mapping[str, Mapping[str, Counts]]
+
+
 @dataclass(frozen=True)
 class Whole:
     """A run's terms, its hypotheses, and its own rows, each in the order they happened.
 
-    `boots` are without the way back; `tallies` are by the observation's id.
+    `boots` are without the way back; `tallies` are by the observation's id, `attributes` the counts
+    of its trials by each attribute and its values.
     """
 
     terms: records.RunTerms
@@ -30,6 +34,7 @@ class Whole:
     comparisons: tuple[records.Comparison, ...]
     verdicts: tuple[records.Verdict, ...]
     tallies: Mapping[str, "Tally"]
+    attributes: Attributes
 
 
 class _OfRun(Protocol):
@@ -57,7 +62,7 @@ class WholeReads(ListReads):
         seen = self._by_run(records.Observation, "observation", "started_at, rowid", runs)
         compared = self._by_run(records.Comparison, "comparison", "at, rowid", runs)
         verdicts = self._by_run(records.Verdict, "verdict", "at, rowid", runs)
-        tallies = self.tallies_of(runs)
+        tallies, attributes = self.tallies_of(runs), self.attributes_of(runs)
         return {
             run: Whole(
                 terms=next(iter(terms.get(run, ())), records.RunTerms(run)),
@@ -70,6 +75,7 @@ class WholeReads(ListReads):
                 comparisons=tuple(compared.get(run, ())),
                 verdicts=tuple(verdicts.get(run, ())),
                 tallies=tallies.get(run, {}),
+                attributes=attributes.get(run, {}),
             )
             for run in runs
         }
@@ -97,6 +103,25 @@ class WholeReads(ListReads):
                 row["exposure"],
                 row["unit"] or "",
             )
+        return found
+
+    def attributes_of(self, runs: Sequence[str]) -> Mapping[str, Attributes]:
+        """The counts of the trials of these runs by attribute and value, of valid observations."""
+        rows = self._rows(
+            f"""
+            SELECT run, name, value, sum(result = 'fail') AS fail, sum(result = 'pass') AS passed
+            FROM observation
+            JOIN trial ON trial.observation = observation.id
+            JOIN trial_attribute USING (observation, position)
+            WHERE {_RUNS} AND invalid IS NULL
+            GROUP BY run, name, value ORDER BY run, name, min(position)
+            """,
+            json.dumps(list(runs)),
+        )
+        found: dict[str, dict[str, dict[str, Counts]]] = {}
+        for row in rows:
+            counts = Counts(row["fail"], row["passed"])
+            found.setdefault(row["run"], {}).setdefault(row["name"], {})[row["value"]] = counts
         return found
 
     def as_ended(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from campaign.engine.belief import believe
@@ -48,8 +49,8 @@ class Live:
     """One invocation as it stands; everything in the order it happened.
 
     `runs` are those of its playbooks that have begun, the last of which is the one to look at;
-    `boots` include the way back (without a run) once that has begun. `baseline` pools the valid
-    baselines that suspects are held against, `hypotheses` are those the last run speaks to.
+    `boots` include the way back (without a run) once that has begun. `baselines` are the valid ones
+    that suspects are held against, `hypotheses` those the last run speaks to.
     """
 
     runs: tuple[records.Run, ...]
@@ -60,12 +61,17 @@ class Live:
     reproductions: tuple[Reproduction, ...]
     verdicts: tuple[records.Verdict, ...]
     requests: tuple[records.Request, ...]
-    baseline: Counts
+    baselines: tuple[Observation, ...]
     outputs: tuple[Output, ...]
 
     @property
     def run(self) -> records.Run:
         return self.runs[-1]
+
+    @cached_property
+    def baseline(self) -> Counts:
+        """The baselines' trials, pooled."""
+        return pooled(self.baselines)
 
     @property
     def putting_back(self) -> bool:
@@ -88,24 +94,37 @@ def batches(workspace: Workspace) -> tuple[records.Run, ...]:
         return tuple(sorted(newest.values(), key=lambda run: run.started_at, reverse=True))
 
 
-def live(workspace: Workspace, batch: str) -> Live:
-    """One invocation as it stands, also one that is over. Errors: CampaignError."""
+def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
+    """One invocation as it stands, also one that is over. Errors: CampaignError.
+
+    `last` is how it was seen before, if it was: the baseline is read again once a run has begun or
+    ended.
+    """
     with Ledger.open(workspace.ledger) as ledger:
         runs = ledger.batch_runs(batch)
-        last, held = runs[-1], baselines(workspace, ledger)
+        newest, held = runs[-1], _baselines(workspace, ledger, runs, last)
         return Live(
             runs=runs,
-            hypotheses=ledger.hypotheses_of(last.id),
+            hypotheses=ledger.hypotheses_of(newest.id),
             boots=ledger.batch_boots(batch),
             steps=tuple(sorted((step for run in runs for step in ledger.steps(run.id)),
                                key=lambda step: step.started_at)),
             cycles=tuple(one for run in runs for one in ledger.cycles(run.id)),
-            reproductions=tuple(_reproductions(ledger, last.id, held[-1:])),
-            verdicts=ledger.verdicts(last.id),
+            reproductions=tuple(_reproductions(ledger, newest.id, held[-1:])),
+            verdicts=ledger.verdicts(newest.id),
             requests=ledger.requests(batch),
-            baseline=pooled(held),
+            baselines=held,
             outputs=tuple(_outputs(workspace, ledger, runs)),
         )  # fmt: skip
+
+
+def _baselines(
+    workspace: Workspace, ledger: Ledger, runs: tuple[records.Run, ...], last: Live | None
+) -> tuple[Observation, ...]:
+    """The same as long as the runs stand as they did: thousands of baselines take their time."""
+    if last is not None and last.runs == runs:
+        return last.baselines
+    return baselines(workspace, ledger)
 
 
 def _reproductions(

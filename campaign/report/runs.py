@@ -14,6 +14,7 @@ from campaign.report.figures import counted, named, time_text, trials_in_short
 from campaign.report.judgements import Judgement, collect_judgements
 from hypotheses.observation import Counts
 from hypotheses.rates import rate_text, share_text
+from hypotheses.splits import splits_of
 from hypotheses.tally import Tally
 
 
@@ -58,6 +59,7 @@ class RunPart:
     conditions: Mapping[str, str]
     effects: tuple[str, ...]
     restart_faults: tuple[str, ...]
+    splits: tuple[str, ...]
     mismatches: tuple[str, ...]
     judgements: tuple[Judgement, ...]
     figures: Mapping[str, Figures]
@@ -121,6 +123,7 @@ def _collect(
         conditions=_conditions(whole.observations),
         effects=_effects(whole.boots),
         restart_faults=tuple(_restart_faults(whole.cycles)),
+        splits=tuple(map(str, splits_of(whole.attributes))),
         mismatches=tuple(map(_mismatches, whole.comparisons)),
         judgements=collect_judgements(whole.verdicts),
         figures={one.hypothesis or "": collect_figures(one) for one in whole.verdicts},
