@@ -7,7 +7,7 @@ them has changed.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -52,14 +52,16 @@ def declared(workspace: Workspace) -> Declared | None:
     return found
 
 
-def baselines(workspace: Workspace, ledger: Ledger) -> tuple[Observation, ...]:
+def baselines(
+    workspace: Workspace, ledger: Ledger, seen: Sequence[Observation] | None = None
+) -> tuple[Observation, ...]:
     """The baselines that suspects are held against, all alike: as `next` and plans go by them.
 
-    Errors: CampaignError.
+    `seen` are all valid baselines, where they have been read already. Errors: CampaignError.
     """
     said = declared(workspace)
-    seen = ledger.observations_of(kind="baseline")
-    return held_against(seen, said.controls if said else ()) or ledger.baselines()
+    found = ledger.observations_of(kind="baseline") if seen is None else seen
+    return held_against(found, said.controls if said else ()) or ledger.baselines(found)
 
 
 def _digest(workspace: Workspace) -> str:

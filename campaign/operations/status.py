@@ -82,14 +82,15 @@ def status(workspace: Workspace) -> Status:
     said = declared(workspace)
     with Ledger.open(workspace.ledger) as ledger:
         unsettled, runs = ledger.unsettled(), ledger.run_count()
-        baseline = baselines(workspace, ledger)
+        seen = ledger.observations_of(kind="baseline")
+        baseline = baselines(workspace, ledger, seen)
         return Status(
             campaign=_as_declared(_without_key(ledger.campaign()), said, runs),
             total=ledger.total_cost(),
             runs=runs,
             baseline=pooled(baseline),
             tally=tally(baseline),
-            unlike=pooled(ledger.observations_of(kind="baseline")).n - pooled(baseline).n,
+            unlike=pooled(seen).n - pooled(baseline).n,
             hypotheses=ledger.hypothesis_costs(),
             running=tuple(run for run in unsettled if run.status == "running"),
             left=tuple(run for run in unsettled if run.status != "running"),
