@@ -1,183 +1,220 @@
 """The terminal UI over 100,000 runs and 1,000,000 trials, and beside 20,000 lines a second.
 
-Run from the repository: `python -m benchmarks.tui`. Each part runs in a process of its own, with
-the app driven headless: the time until its first full screen, counted from the start of the
-process; how long keys take until all they caused was drawn; and what memory does while a file
-grows. The peer is a plain DataTable that holds all rows, as most programs have it.
+    python -m benchmarks.tui [--keep FOLDER] [--part NAME]
+
+Each part drives `campaign tui` in a terminal of its own, from outside: when it has drawn rows, how
+long keys take until what they ask for is drawn, and what memory does through an hour of streaming.
+Beside it, in the same minute, an empty Textual app: its start and its key delay are the floor under
+any app's, so that figures from a busy machine can be compared. `--keep` keeps the big ledger there,
+or uses the one that is there. `--part table` is a DataTable that holds all rows, as a peer.
 """
 
 import argparse
-import asyncio
-import json
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-RUNS, TRIALS = 100_000, 10
-KEYS = 300
-RATE, STREAM_S = 20_000, 20.0
-SIZE = (120, 35)
+from benchmarks.tui_terminal import Terminal
 
-PRINTER = """
-import sys, time
-rate, begun, done = int(sys.argv[1]), time.monotonic(), 0
-while True:
-    due = int((time.monotonic() - begun) * rate)
-    for number in range(done, due):
-        print(f"session {number}: round 3 of 3, the answer was read in 0.0213 s, no markup leaked")
-    done = max(done, due)
-    sys.stdout.flush()
-    time.sleep(0.005)
+RUNS, TRIALS = 100_000, 10
+KEYS, PACE_S = 60, 0.1
+"""Keys a part, and how far apart they are pressed."""
+SIZE = (120, 35)
+DOWN, UP, END, HOME, PAGE_DOWN = b"\x1b[B", b"\x1b[A", b"\x1b[F", b"\x1b[H", b"\x1b[6~"
+
+EMPTY = """
+from textual.app import App
+from textual.widgets import Label
+class Empty(App):
+    pressed = 0
+    def compose(self):
+        yield Label("pressed 0")
+    def on_key(self):
+        self.pressed += 1
+        self.query_one(Label).update(f"pressed {self.pressed}")
+Empty().run()
+"""
+FULL = f"""
+from textual.app import App
+from textual.widgets import DataTable
+class Full(App):
+    def compose(self):
+        yield DataTable(cursor_type="row")
+    def on_mount(self):
+        table = self.query_one(DataTable)
+        table.add_columns(*"abcdefgh")
+        table.add_rows([(f"run-{{row}}.", *[str(row)] * 7) for row in range({RUNS})])
+Full().run()
 """
 
 
+@dataclass(frozen=True)
+class Key:
+    """A key, and what is drawn once it was answered (a regular expression)."""
+
+    code: bytes
+    answer: str
+
+
 def main() -> None:
-    """Makes the ledger, measures each part, prints what came of it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--part", choices=sorted(PARTS), help="one part, in this process")
-    parser.add_argument("--folder", type=Path, help="a workspace made before")
-    parser.add_argument("--begun", type=float, help="when the process was started")
+    """Makes the ledger, measures the parts, prints what came of them."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--part", choices=sorted(PARTS), action="append", help="only this one")
+    parser.add_argument("--keep", type=Path, help="keep the ledger there, or use the one there")
     given = parser.parse_args()
-    if given.part:
-        print(json.dumps(asyncio.run(PARTS[given.part](given.folder, given.begun))))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        _make(Path(folder), given.runs)
-        print(f"{given.runs:,} runs, {given.runs * TRIALS:,} trials; {KEYS} keys a part")
-        for part in PARTS:
-            print(f"{part:>9}: {_told(_measure(part, Path(folder)))}", flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.keep or Path(scratch) / "big"
+        begun = time.perf_counter()
+        if not (folder / "campaign.db").exists():
+            _make(folder)
+            print(f"made in {time.perf_counter() - begun:.1f} s")
+        print(f"{RUNS:,} runs, {RUNS * TRIALS:,} trials; {KEYS} keys a part, all in milliseconds")
+        for part in given.part or [name for name in PARTS if name != "table"]:
+            PARTS[part](folder)
 
 
-def _make(folder: Path, runs: int) -> None:
+def _make(folder: Path) -> None:
     from benchmarks.big_ledger import make
     from campaign.operations.init import init
 
+    folder.mkdir(parents=True, exist_ok=True)
     init(folder)
-    ledger = folder / "campaign.db"
-    ledger.unlink()
-    make(ledger, runs, TRIALS)
+    (folder / "campaign.db").unlink()
+    make(folder / "campaign.db", RUNS, TRIALS)
 
 
-def _measure(part: str, folder: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.tui", "--part", part, "--folder", str(folder)]
-    begun = ["--begun", str(time.monotonic())]
-    done = subprocess.run([*command, *begun], check=True, capture_output=True, text=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+def _tui(folder: Path) -> Terminal:
+    return Terminal([sys.executable, "-m", "campaign.cli", "-w", str(folder), "tui"], SIZE)
 
 
-def _told(found: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:,.1f}" for name, value in found.items())
+def _floor(_folder: Path) -> None:
+    """An empty app: nothing in Textual is quicker."""
+    with Terminal([sys.executable, "-c", EMPTY], SIZE) as terminal:
+        started = _first(terminal, "pressed 0")
+        delays = _pressed(terminal, (Key(b"x", rf"{n}\b") for n in range(1, KEYS + 1)))
+    _tell("an empty app", f"{started}, {_told(delays)}")
 
 
-async def _campaign(folder: Path, begun: float) -> dict[str, float]:
-    return await _screen(folder, begun, "campaign", ("cause-7", "Runs: cause"), ("down", "up"))
+def _campaign(folder: Path) -> None:
+    with _tui(folder) as terminal:
+        started = _first(terminal, "cause-7")
+        summed = terminal.until(r"\d/\d{5}") - terminal.begun
+        keys = [Key(DOWN, f"cause-{n}") for n in range(1, 8)]
+        keys += [Key(UP, f"cause-{n}") for n in range(6, -1, -1)]
+        delays = _pressed(terminal, (keys[n % len(keys)] for n in range(KEYS)))
+        _tell("campaign", f"{started}, all sums at {1000 * summed:,.0f}, {_told(delays)}")
 
 
-async def _history(folder: Path, begun: float) -> dict[str, float]:
-    return await _screen(
-        folder,
-        begun,
-        "history",
-        ("▲", "verdict", "restart cycles"),
-        ("down", "pagedown", "end", "up", "home"),
+def _history(folder: Path) -> None:
+    """Every key is answered when the run that it leads to is there, read from the ledger."""
+    with _tui(folder) as terminal:
+        _first(terminal, "cause-7")
+        asked = terminal.press(b"3")
+        opened = terminal.until(f"{RUNS - 2:05x}") - asked
+        keys = [Key(DOWN, f"{RUNS - 1 - n:05x}") for n in range(1, 5)]
+        keys += [Key(PAGE_DOWN, f"{RUNS - 35:05x}"), Key(END, "00001"), Key(UP, "00001")]
+        keys += [Key(HOME, f"{RUNS - 1:05x}")]
+        delays = _pressed(terminal, (keys[n % len(keys)] for n in range(KEYS)))
+        _tell("history", f"opened {1000 * opened:,.0f}, {_told(delays)}")
+
+
+def _stream(folder: Path) -> None:
+    """The live screen beside 20,000 lines a second, then an hour of them in a minute."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(folder, Path(scratch) / "streaming")
+        command = [sys.executable, "-m", "benchmarks.tui_stream", str(copy)]
+        run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            with _tui(copy) as terminal:
+                _follow(terminal, run)
+        finally:
+            run.kill()
+            run.wait()
+
+
+def _follow(terminal: Terminal, run: "subprocess.Popen[str]") -> None:
+    assert run.stdin is not None
+    assert run.stdout is not None
+    terminal.until("running without-1-streams")
+    terminal.press(b"2")
+    terminal.until("no markup leaked")
+    terminal.listen(10.0)
+    before, at = terminal.cpu(), time.perf_counter()
+    holds = (Key(b" ", "following" if n % 2 else "held") for n in range(KEYS))
+    delays = _pressed(terminal, holds)
+    share = (terminal.cpu() - before) / (time.perf_counter() - at)
+    _tell("streaming", f"{_told(delays)}; {share:.0%} of a processor")
+    begun = terminal.memory()
+    run.stdin.write("\n")
+    run.stdin.flush()
+    seen = list(_memory(terminal, run))
+    third = len(seen) // 3
+    _tell(
+        "an hour",
+        f"memory {begun:.0f} MB before it, most in its first third {max(seen[:third]):.0f}, "
+        f"in its last {max(seen[-third:]):.0f}, after it {seen[-1]:.0f}",
     )
 
 
-async def _screen(
-    folder: Path, begun: float, mode: str, shows: tuple[str, ...], keys: tuple[str, ...]
-) -> dict[str, float]:
-    from campaign.tui.app import CampaignApp
+def _memory(terminal: Terminal, run: "subprocess.Popen[str]") -> Iterator[float]:
+    """Resident megabytes, now and again until the run is done, and two seconds later."""
+    import select
 
-    app = CampaignApp(folder)
-    async with app.run_test(size=SIZE) as pilot:
-        if mode == "history":
-            await pilot.press("3")
-        await _until(lambda: all(one in _text(app) for one in shows))
-        first = time.monotonic() - begun
-        return {"first screen ms": 1000 * first, **await _keys(pilot.press, keys)}
+    while not select.select([run.stdout], [], [], 0)[0]:
+        terminal.listen(0.5)
+        yield terminal.memory()
+    terminal.listen(2.0)
+    yield terminal.memory()
 
 
-async def _table(_folder: Path, begun: float) -> dict[str, float]:
+def _table(_folder: Path) -> None:
     """The peer: all rows in a DataTable, made of nothing but numbers."""
-    from textual.app import App, ComposeResult
-    from textual.widgets import DataTable
-
-    class Plain(App[None]):
-        def compose(self) -> ComposeResult:
-            yield DataTable(cursor_type="row")
-
-        def on_mount(self) -> None:
-            table = self.query_one(DataTable)
-            table.add_columns(*"abcdefgh")
-            table.add_rows([(f"run-{row}", *[str(row)] * 7) for row in range(RUNS)])
-
-    app = Plain()
-    async with app.run_test(size=SIZE) as pilot:
-        await _until(lambda: "run-20" in _text(app))
-        first = time.monotonic() - begun
-        return {"first screen ms": 1000 * first, **await _keys(pilot.press, ("down", "up"))}
+    with Terminal([sys.executable, "-c", FULL], SIZE) as terminal:
+        started = _first(terminal, r"run-20\.")
+        keys = [Key(DOWN, f"run-{n}\\.") for n in range(1, 8)]
+        keys += [Key(UP, f"run-{n}\\.") for n in range(6, -1, -1)]
+        delays = _pressed(terminal, (keys[n % len(keys)] for n in range(KEYS)))
+        _tell("a DataTable", f"{started}, {_told(delays)}")
 
 
-async def _stream(folder: Path, _begun: float) -> dict[str, float]:
-    """Keys while the output that is shown grows, and what memory does meanwhile."""
-    from campaign.operations.live import Output
-    from campaign.tui.app import CampaignApp
-    from campaign.tui.dialogs.output import OutputDialog
-
-    path, app = folder / "output.log", CampaignApp(folder)
-    with path.open("wb") as file:
-        printer = subprocess.Popen([sys.executable, "-c", PRINTER, str(RATE)], stdout=file)
-    try:
-        async with app.run_test(size=SIZE) as pilot:
-            await _until(lambda: "cause-7" in _text(app))
-            app.push_screen(OutputDialog("run", (Output("output.log", path),)))
-            await _until(lambda: "session" in _text(app))
-            found = await _keys(pilot.press, ("up", "end", "pageup", "space"))
-            before, begun = _memory(), path.stat().st_size
-            await asyncio.sleep(STREAM_S)
-            lines = (path.stat().st_size - begun) / 80
-            return {**found, "lines a second": lines / STREAM_S, "memory MB": _memory(),
-                    "grown MB": _memory() - before}  # fmt: skip
-    finally:
-        printer.kill()
-        printer.wait()
-        path.unlink()
+def _first(terminal: Terminal, shows: str) -> str:
+    """How long the process took to be an app, and the app to draw what is looked for."""
+    loaded = terminal.starts()
+    drawn = terminal.until(shows) - terminal.begun
+    return f"process {1000 * loaded:,.0f}, then first rows {1000 * (drawn - loaded):,.0f}"
 
 
-async def _keys(press: Callable[[str], Awaitable[None]], keys: tuple[str, ...]) -> dict[str, float]:
-    """How long keys take, in milliseconds, until all that they caused was drawn."""
+def _pressed(terminal: Terminal, keys: Iterator[Key]) -> list[float]:
+    """How long each key took, in milliseconds, shortest first."""
     delays = []
-    for number in range(KEYS):
-        begun = time.perf_counter()
-        await press(keys[number % len(keys)])
-        delays.append(1000 * (time.perf_counter() - begun))
-    delays.sort()
-    return {"key p50 ms": delays[KEYS // 2], "key p99 ms": delays[KEYS * 99 // 100]}
+    for key in keys:
+        begun = terminal.press(key.code)
+        delays.append(1000 * (terminal.until(key.answer) - begun))
+        terminal.listen(max(0.0, PACE_S - delays[-1] / 1000))
+    return sorted(delays)
 
 
-async def _until(holds: Callable[[], bool]) -> None:
-    while not holds():
-        await asyncio.sleep(0.005)
+def _told(delays: list[float]) -> str:
+    middle, late = delays[len(delays) // 2], delays[len(delays) * 95 // 100]
+    return f"keys: half within {middle:.1f}, 95% within {late:.1f}, all within {delays[-1]:.1f}"
 
 
-def _text(app: object) -> str:
-    strips = app.screen._compositor.render_strips()  # type: ignore[attr-defined]
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+def _tell(part: str, what: str) -> None:
+    print(f"{part:>12}: {what}", flush=True)
 
 
-def _memory() -> float:
-    """Resident megabytes."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    (line,) = (line for line in status.splitlines() if line.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
-
-
-PARTS = {"campaign": _campaign, "history": _history, "table": _table, "stream": _stream}
+PARTS: dict[str, Callable[[Path], None]] = {
+    "floor": _floor,
+    "campaign": _campaign,
+    "history": _history,
+    "stream": _stream,
+    "table": _table,
+}
 
 if __name__ == "__main__":
     main()

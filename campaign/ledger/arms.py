@@ -26,14 +26,21 @@ class ArmReads(Reader):
         """
         rows = self._rows(
             """
+            WITH meant AS (
+                SELECT run AS id FROM run_hypothesis WHERE hypothesis = ?1
+                UNION ALL
+                SELECT id FROM run
+                WHERE ?1 IS NULL AND NOT EXISTS (SELECT 1 FROM run_hypothesis WHERE run = id)
+            )
+            -- CROSS JOIN: from the runs that are meant, and not from all that are completed.
             SELECT run.playbook, observation.arm,
                    count(DISTINCT coalesce(observation.cycle, observation.boot)) AS restarts,
                    sum(rates.fail) AS fail, sum(rates.n) AS n, sum(rates.censored) AS censored
-            FROM run
-            LEFT JOIN run_hypothesis ON run_hypothesis.run = run.id
-            JOIN trial_rates AS rates ON rates.run = run.id AND rates.counts
-            JOIN observation ON observation.id = rates.observation
-            WHERE run_hypothesis.hypothesis IS ?
+            FROM meant
+            CROSS JOIN run ON run.id = meant.id
+            CROSS JOIN observation ON observation.run = run.id
+            CROSS JOIN trial_rates AS rates
+                ON rates.observation = observation.id AND rates.counts
             GROUP BY run.playbook, observation.arm
             ORDER BY min(observation.started_at)
             """,

@@ -1,6 +1,5 @@
 """evidence: what speaks for a hypothesis and against it, at a glance."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from campaign.errors import CampaignError, Exit
@@ -27,27 +26,20 @@ class Evidence:
     overruled: bool = False
 
 
-def evidence(workspace: Workspace, slug: str | None) -> Evidence:
+def evidence(workspace: Workspace, slug: str | None, baseline: Counts | None = None) -> Evidence:
     """The evidence on a hypothesis, or of the runs that speak to none (`slug` None).
 
+    The `baseline` of another one may be given: it is the same for all while nothing is written.
     Errors: CampaignError (USAGE where there is no such hypothesis).
     """
     with Ledger.open(workspace.ledger) as ledger:
-        baseline = pooled(ledger.baselines())
+        if baseline is None:
+            baseline = pooled(ledger.baselines())
         rates = ledger.arm_rates(slug)
         if slug is None:
             return Evidence(None, baseline, rates)
         found = next((one for one in ledger.hypotheses() if one.slug == slug), None)
         if found is None:
             raise CampaignError(Exit.USAGE, f"there is no hypothesis {slug!r}")
-        judged = tuple(_newest(ledger.evidence(slug)))
+        judged = ledger.newest_evidence(slug)
         return Evidence(found, baseline, rates, judged, ledger.is_overruled(slug))
-
-
-def _newest(judged: Iterable[Judged]) -> list[Judged]:
-    """The last of each playbook, the newest first; `judged` has the earliest run first."""
-    last: dict[str, Judged] = {}
-    for one in judged:
-        last.pop(one.playbook, None)
-        last[one.playbook] = one
-    return list(reversed(last.values()))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from campaign.engine.belief import believe
@@ -47,8 +48,8 @@ class Live:
     """One invocation as it stands; everything in the order it happened.
 
     `runs` are those of its playbooks that have begun, the last of which is the one to look at;
-    `boots` include the way back (without a run) once that has begun. `baseline` pools the valid
-    baselines under the newest one's conditions, `hypotheses` are those the last run speaks to.
+    `boots` include the way back (without a run) once that has begun. `baselines` are the valid ones
+    under the newest one's conditions, `hypotheses` those the last run speaks to.
     """
 
     runs: tuple[records.Run, ...]
@@ -59,12 +60,17 @@ class Live:
     reproductions: tuple[Reproduction, ...]
     verdicts: tuple[records.Verdict, ...]
     requests: tuple[records.Request, ...]
-    baseline: Counts
+    baselines: tuple[Observation, ...]
     outputs: tuple[Output, ...]
 
     @property
     def run(self) -> records.Run:
         return self.runs[-1]
+
+    @cached_property
+    def baseline(self) -> Counts:
+        """The baselines' trials, pooled."""
+        return pooled(self.baselines)
 
     @property
     def putting_back(self) -> bool:
@@ -87,24 +93,37 @@ def batches(workspace: Workspace) -> tuple[records.Run, ...]:
         return tuple(sorted(newest.values(), key=lambda run: run.started_at, reverse=True))
 
 
-def live(workspace: Workspace, batch: str) -> Live:
-    """One invocation as it stands, also one that is over. Errors: CampaignError."""
+def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
+    """One invocation as it stands, also one that is over. Errors: CampaignError.
+
+    `last` is how it was seen before, if it was: the baseline is read again once a run has begun or
+    ended.
+    """
     with Ledger.open(workspace.ledger) as ledger:
         runs = ledger.batch_runs(batch)
-        last, baselines = runs[-1], ledger.baselines()
+        newest, baselines = runs[-1], _baselines(ledger, runs, last)
         return Live(
             runs=runs,
-            hypotheses=ledger.hypotheses_of(last.id),
+            hypotheses=ledger.hypotheses_of(newest.id),
             boots=ledger.batch_boots(batch),
             steps=tuple(sorted((step for run in runs for step in ledger.steps(run.id)),
                                key=lambda step: step.started_at)),
             cycles=tuple(one for run in runs for one in ledger.cycles(run.id)),
-            reproductions=tuple(_reproductions(ledger, last.id, baselines[-1:])),
-            verdicts=ledger.verdicts(last.id),
+            reproductions=tuple(_reproductions(ledger, newest.id, baselines[-1:])),
+            verdicts=ledger.verdicts(newest.id),
             requests=ledger.requests(batch),
-            baseline=pooled(baselines),
+            baselines=baselines,
             outputs=tuple(_outputs(workspace, ledger, runs)),
         )  # fmt: skip
+
+
+def _baselines(
+    ledger: Ledger, runs: tuple[records.Run, ...], last: Live | None
+) -> tuple[Observation, ...]:
+    """The same as long as the runs stand as they did: thousands of baselines take their time."""
+    if last is not None and last.runs == runs:
+        return last.baselines
+    return ledger.baselines()
 
 
 def _reproductions(

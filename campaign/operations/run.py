@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
+from campaign.engine.dialling import NOBODY, Ahead
 from campaign.engine.events import Emit
 from campaign.engine.guards import Guards, broken
 from campaign.engine.session import Hosts, Session
@@ -16,6 +17,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.operations.confirmed import Confirmed, as_confirmed, confirmed
+from campaign.operations.notify import notify
 from campaign.operations.plan import Planned, Request, load, open_hosts, plan_on
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
@@ -53,7 +55,7 @@ class Ready:
         as_confirmed(confirmed(seen), partial(plan_on, *planning))
 
     def execute(self, emit: Emit, stop: Stop) -> "Outcome":
-        """Carries the plan out; whatever happens, what was changed is put back."""
+        """Carries the plan out; whatever happens, what was changed is put back. Then tells."""
         from campaign.engine.run import execute
 
         session = Session(
@@ -71,7 +73,9 @@ class Ready:
             limits=self.limits,
             guards=Guards(self.planned.system.guards, partial(broken, self.hosts), stop),
         )
-        return execute(self.planned.plan, session)
+        outcome = execute(self.planned.plan, session)
+        notify(self.planned.system, outcome, self.redactor, emit)
+        return outcome
 
 
 @contextmanager
@@ -80,11 +84,13 @@ def ready(
     request: Request,
     command: str,
     limits: Limits = NO_LIMITS,
+    ahead: Ahead = NOBODY,
     given: Confirmed | None = None,
 ) -> Iterator[Ready]:
     """Locks the hosts, opens the ledger and plans. `command` is kept with the runs.
 
-    `limits` hold beside the campaign's budget; `given` is the plan that was confirmed before.
+    `limits` hold beside the campaign's budget; `ahead` has the hosts that are dialled already,
+    `given` is the plan that was confirmed before.
 
     Errors: LoadError; CampaignError (REFUSED where another operator holds a host, changes are
     outstanding, trials could not be compared, the budget does not reach or the plan is not the one
@@ -95,7 +101,7 @@ def ready(
         playbooks = tuple(map(given.drawn, playbooks))
     redactor = Redactor(system.secrets)
     with (
-        open_hosts(workspace, system, " ".join(request.playbooks)) as hosts,
+        open_hosts(workspace, system, " ".join(request.playbooks), ahead=ahead) as hosts,
         Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):

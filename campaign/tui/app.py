@@ -1,6 +1,7 @@
 """The app: its modes, the ledger it follows, the run it started, and how it ends."""
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,9 @@ from playbooks.system import System
 def _mode(key: str, mode: str, what: str) -> Binding:
     return Binding(key, f"switch_mode('{mode}')", mode.capitalize(), show=False, tooltip=what)
 
+
+TURN_S = 0.0005
+"""How long a thread may keep others from running, in seconds; Python's own is ten times that."""
 
 _WORKSPACE_ONLY = frozenset({"switch_mode", "run"})
 
@@ -113,6 +117,8 @@ class CampaignApp(TheApp):
         self.theme = PLAIN.name if self.plain else os.environ.get("TEXTUAL_THEME", DARK.name)
 
     async def on_mount(self) -> None:
+        # Threads that read hold the interpreter for so long before a key is looked at.
+        sys.setswitchinterval(TURN_S)
         self._ending.handle_signals()
         try:
             self.open_workspace(Workspace.find(self.folder))

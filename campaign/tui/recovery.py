@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from campaign.cli.run import recovered_text
+from campaign.cli.recovered import recovered_text
 from campaign.errors import CampaignError, Exit
 from campaign.operations.recover import recover
 from campaign.workspace import Workspace

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from engine_stage import Command, Stage, await_that
+from engine_stage import Stage
+from forked import Command, await_that
 
 SHORT = ("timeout: 2m", "timeout: 3s")
 
@@ -16,10 +17,19 @@ for key in range(2):
 
 BABBLE = """
 import json, sys
-line = b"." * 99 + b"\\n"
+line = b"." * 999 + b"\\n"
 for _ in range(50):
-    sys.stdout.buffer.write(line * 10_000)
+    sys.stdout.buffer.write(line * 1_000)
 sys.stdout.buffer.write(b"x" * 8_000_000 + b"\\n")
+for key in range(40):
+    print(json.dumps({"outcome": "good", "key": key}), flush=True)
+"""
+
+ENDLESS = """
+import json, sys
+for _ in range(200):
+    sys.stdout.buffer.write(b"." * 1_000_000)
+print()
 for key in range(40):
     print(json.dumps({"outcome": "good", "key": key}), flush=True)
 """
@@ -102,15 +112,17 @@ def peak_kib(running: Command) -> int:
     return peak
 
 
-def test_output_of_any_size_streams(stage: Stage) -> None:
+@pytest.mark.parametrize(("program", "size"), [(BABBLE, 58_000_000), (ENDLESS, 200_000_000)])
+def test_output_of_any_size_streams(stage: Stage, program: str, size: int) -> None:
+    """In many lines, and in one."""
     small = peak_kib(stage.start("run", "baseline", "-y"))
-    (stage.root / "repro.py").write_text(BABBLE, encoding="utf-8")
+    (stage.root / "repro.py").write_text(program, encoding="utf-8")
     running = stage.start("run", "fix", "-y")
     large = peak_kib(running)
     assert running.code == 0, running.err
     assert large - small < 24 * 1024, f"{large - small} KiB more"
     (kept,) = stage.rows("SELECT path, bytes FROM artifact ORDER BY rowid DESC LIMIT 1")
-    assert kept["bytes"] > 58_000_000
+    assert kept["bytes"] > size
     assert (stage.root / kept["path"]).stat().st_size == kept["bytes"]
     (observed,) = stage.rows(
         "SELECT length(tail) AS n FROM observation ORDER BY rowid DESC LIMIT 1"

@@ -135,7 +135,7 @@ def test_a_toggle_that_is_not_effective(bare: Stage) -> None:
 
 
 def blanking(stage: Stage, where: str) -> None:
-    serve = 'ThreadingHTTPServer(("127.0.0.1"'
+    serve = "serve(int("
     stage.edit("src/app.py", "import rule\n", f"import rule\n{BLANKED}")
     stage.edit("src/app.py", serve, f"{where}\n{serve}")
     stage.up()

@@ -15,6 +15,7 @@ from campaign.operations import evidence as weighing
 from campaign.operations import hypotheses as operations
 from campaign.operations import runs as running
 from campaign.operations.advise import Advice
+from campaign.operations.evidence import Evidence
 from campaign.operations.hypotheses import Shown
 from campaign.operations.runs import Listed
 from campaign.operations.status import Overview
@@ -32,8 +33,10 @@ from campaign.tui.widgets.runs import MOST, RunsPane
 from campaign.tui.widgets.table import Table
 from campaign.tui.widgets.welcome import Welcome
 from campaign.workspace import Workspace
+from hypotheses.observation import Counts
 
-_PAUSE_S = 0.5
+_PAUSE_S, _KEY_S = 0.5, 0.05
+"""Before restarts are weighed, and before it is read what the cursor is on: it may move on."""
 
 _Dialog = Callable[[Shown], ModalScreen[None]]
 
@@ -53,7 +56,15 @@ class CampaignScreen(ModeScreen):
         Binding("a", "note", "Note", tooltip="Add a note to the hypothesis"),
         Binding("t", "standing", "Standing", tooltip="Set the standing, with a reason"),
         Binding("h", "details", "Details", tooltip="All of the hypothesis, with its history"),
-        Binding("slash", "filter", "Filter", key_display="/", tooltip="Filter the hypotheses"),
+        # With priority, so that what is typed right after it is typed into the filter.
+        Binding(
+            "slash",
+            "filter",
+            "Filter",
+            key_display="/",
+            priority=True,
+            tooltip="Filter the hypotheses",
+        ),
         Binding("s", "sort", "Sort", tooltip="Sort the hypotheses otherwise"),
         Binding("d", "demo", "Demo", show=False, tooltip="Make and open the demo"),
         Binding("f5", "again", "Weigh again", show=False, tooltip="Read and weigh all again"),
@@ -65,8 +76,9 @@ class CampaignScreen(ModeScreen):
         self.hypotheses, self.evidence, self.runs = HypothesesPane(), EvidencePane(), RunsPane()
         self.welcome = Welcome()
         self._weighed: object = None
-        self._evidence = Reading(self, self.evidence.show)
-        self._runs = Reading(self, self._show_runs)
+        self._baseline: Counts | None = None
+        self._evidence = Reading(self, self._show_evidence, delay=_KEY_S)
+        self._runs = Reading(self, self._show_runs, delay=_KEY_S)
         self._details: Reading[tuple[_Dialog, Shown]] = Reading(self, self._open)
         self._advice: Reading[Advice] = Reading(
             self, self.evidence.show_advice, self.evidence.show_advice, _PAUSE_S, rest=True
@@ -88,10 +100,14 @@ class CampaignScreen(ModeScreen):
         self.watch(self.app, "theme", self._restyle, init=False)
 
     def read(self) -> None:
-        """Reads what is shown of the hypothesis under the cursor."""
-        workspace, slug = app_of(self).workspace, self.hypotheses.slug
+        """Reads what is shown of the hypothesis under the cursor, and the baseline beside it."""
+        self._baseline = None
+        self._read_hypothesis()
+
+    def _read_hypothesis(self) -> None:
+        workspace, slug, baseline = app_of(self).workspace, self.hypotheses.slug, self._baseline
         if workspace is not None and self.hypotheses.table.focused_key is not None:
-            self._evidence.ask(lambda: weighing.evidence(workspace, slug))
+            self._evidence.ask(lambda: weighing.evidence(workspace, slug, baseline))
             self._runs.ask(lambda: _runs_of(workspace, slug))
 
     def _show(self, overview: Overview | None) -> None:
@@ -133,12 +149,16 @@ class CampaignScreen(ModeScreen):
         self.evidence.restyle()
         self.read()
 
+    def _show_evidence(self, evidence: Evidence) -> None:
+        self._baseline = evidence.baseline
+        self.evidence.show(evidence)
+
     def _show_runs(self, runs: tuple[Listed, ...]) -> None:
         self.runs.show(self.hypotheses.table.focused_key or "", runs)
 
     @on(HypothesesPane.Focused)
     def _other_hypothesis(self) -> None:
-        self.read()
+        self._read_hypothesis()
         self.refresh_bindings()
 
     @on(Table.RowSelected, "#hypotheses-table")
@@ -162,6 +182,8 @@ class CampaignScreen(ModeScreen):
             return self.evidence.has_focus_within or self.hypotheses.filter.display
         if action == "demo":
             return self.welcome.display and not is_demo_open(app_of(self))
+        if action == "filter" and self.hypotheses.filter.has_focus:
+            return False
         overview = app_of(self).overview
         return bool(overview and overview.hypotheses) if action in _OF_SOME else True
 

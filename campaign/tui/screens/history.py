@@ -51,7 +51,15 @@ class HistoryScreen(ModeScreen):
     """All runs, the newest first, with the one under the cursor whole beside them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "Filter", key_display="/", tooltip="Filter and search the runs"),
+        # With priority, so that what is typed right after it is typed into the filter.
+        Binding(
+            "slash",
+            "filter",
+            "Filter",
+            key_display="/",
+            priority=True,
+            tooltip="Filter and search the runs",
+        ),
         Binding("o", "output", "Output", tooltip="The raw output of the run, and all that it kept"),
         Binding("m", "mark", "Mark", tooltip="Mark the run, to compare another with it"),
         Binding("c", "compare", "Compare", tooltip="Compare the run with the marked one"),
@@ -171,6 +179,8 @@ class HistoryScreen(ModeScreen):
         """What needs a run is there once one is under the cursor."""
         if action in _OF_ONE:
             return self.list.run is not None
+        if action == "filter":
+            return not self.pane.filter.has_focus
         if action == "compare":
             return self.list.marked is not None and self.list.marked != self.list.place
         if action == "back":

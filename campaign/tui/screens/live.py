@@ -84,13 +84,14 @@ class LiveScreen(ModeScreen):
     def read(self) -> None:
         """Reads the run that is followed; the newest, where none was chosen or it is over."""
         workspace, batch, over = app_of(self).workspace, self._batch, self._over
+        last = self.shown
         if workspace is None:
             return
 
         def read() -> tuple[tuple[Run, ...], Live | None]:
             under_way = reading.batches(workspace)
             chosen = under_way[0].batch if under_way and (over or not batch) else batch
-            return under_way, reading.live(workspace, chosen) if chosen else None
+            return under_way, reading.live(workspace, chosen, last) if chosen else None
 
         self._live.ask(read)
 

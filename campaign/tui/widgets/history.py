@@ -65,7 +65,7 @@ to another to compare them. Home goes to the newest run, End to the oldest.
 
     def open_filter(self) -> None:
         self.filter.display = True
-        self.filter.focus()
+        self.screen.set_focus(self.filter)
 
     def clear_filter(self) -> None:
         """Shows all runs again."""

@@ -89,7 +89,7 @@ valid runs; (0-9) is an interval in percent.
 
     def open_filter(self) -> None:
         self.filter.display = True
-        self.filter.focus()
+        self.screen.set_focus(self.filter)
 
     def close_filter(self) -> None:
         """Shows all again; the focus goes back to the table."""

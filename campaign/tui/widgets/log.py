@@ -1,5 +1,6 @@
 """A text file of any size on the screen: followed as it grows, scrolled, searched."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,23 +39,31 @@ file, not only what is shown. Colours and control characters are left out.
         Binding("space", "toggle_follow", "Hold or follow", tooltip="Stay here, or follow the end"),
         Binding("end,G", "follow", "Follow", show=False),
         Binding("home,g", "top", "Start of the file", show=False),
-        Binding("slash", "search", "Search", key_display="/", tooltip="Search in the whole file"),
+        # With priority, so that what is typed right after it is typed into the search.
+        Binding(
+            "slash",
+            "search",
+            "Search",
+            key_display="/",
+            priority=True,
+            tooltip="Search in the whole file",
+        ),
         Binding("n", "next", "Next", show=False, tooltip="The next place further down"),
         Binding("N", "previous", "Previous", show=False, tooltip="The next place further up"),
         Binding("left", "shift(-1)", "Left", show=False),
         Binding("right", "shift(1)", "Right", show=False),
     ]
 
-    class Searched(Message):
-        """The search key was pressed."""
-
     class Moved(Message):
         """It follows, or holds, or found what was searched for, or did not."""
 
     following: reactive[bool] = reactive(True)
 
-    def __init__(self, *, id: str) -> None:
+    def __init__(self, ask: Callable[[], None], *, id: str) -> None:
+        """`ask` asks what to search for."""
         super().__init__(id=id)
+        self._ask = ask
+        self._seeking = False
         self.path: Path | None = None
         self.window = Window(Path())
         self.said = ""
@@ -71,7 +80,7 @@ file, not only what is shown. Colours and control characters are left out.
         if path == self.path:
             return
         self.path, self.window = path, Window(path or Path())
-        self._hit, self.following = None, True
+        self._hit, self._seeking, self.following = None, False, True
         self._fit()
 
     def search(self, wanted: str) -> None:
@@ -105,7 +114,7 @@ file, not only what is shown. Colours and control characters are left out.
             self.scroll_to(y=max(0, line), animate=False, immediate=True)
 
     def _fail(self, why: str) -> None:
-        self.said = why
+        self.said, self._seeking = why, False
         self.post_message(self.Moved())
 
     def _fit(self) -> None:
@@ -142,7 +151,12 @@ file, not only what is shown. Colours and control characters are left out.
             self._page(new)
 
     def _page(self, y: float) -> None:
-        """Reads on where the edge of the window is near, and stays on the same line."""
+        """Reads on where the edge of the window is near, and stays on the same line.
+
+        Not while something is searched for: that question would be forgotten for this one.
+        """
+        if self._seeking:
+            return
         window, top = self.window, self._top
         if y <= 0 and window.start:
             self._read.ask(lambda: _stayed(window.earlier(), top))
@@ -164,19 +178,19 @@ file, not only what is shown. Colours and control characters are left out.
 
     def action_follow(self) -> None:
         """Goes to the end and follows it."""
-        self.following, self._hit, self.said = True, None, ""
+        self.following, self._hit, self._seeking, self.said = True, None, False, ""
         window = Window(self.window.path)
         self._read.ask(lambda: (window.follow(), None))
 
     def action_top(self) -> None:
         """Goes to the start of the file."""
         self._hold()
-        window = self.window
+        window, self._seeking = self.window, False
         self._read.ask(lambda: (window.around(0), 0))
 
     def action_search(self) -> None:
         """Asks for what to search for."""
-        self.post_message(self.Searched())
+        self._ask()
 
     def action_next(self) -> None:
         """The next place further down."""
@@ -191,6 +205,7 @@ file, not only what is shown. Colours and control characters are left out.
         if not wanted:
             self.action_search()
             return
+        self._seeking = True
         self._hold()
         start = hit if hit is not None else max(window.size, window.end)
         if not backwards:
@@ -211,7 +226,7 @@ file, not only what is shown. Colours and control characters are left out.
         return there, there.index(at) - above
 
     def _mark(self, at: int) -> None:
-        self._hit, self.said = at, ""
+        self._hit, self._seeking, self.said = at, False, ""
         self.refresh()
 
     def action_shift(self, by: int) -> None:

@@ -13,7 +13,7 @@ class LogPane(Pane):
     """The newest output of a run, or the one that was chosen."""
 
     def __init__(self) -> None:
-        self.log_view = LogView(id="log-view")
+        self.log_view = LogView(self._ask, id="log-view")
         self.search = Input(placeholder="search in the whole file", id="search", compact=True)
         super().__init__("Output", self.log_view, id="log")
         self.outputs: tuple[Output, ...] = ()
@@ -59,21 +59,19 @@ class LogPane(Pane):
         how = "following" if log.following else "held; End follows"
         self.entitle(f"{name} ({_bytes(log.window.size)}) {log.said or how}")
 
-    @on(LogView.Searched)
     def _ask(self) -> None:
         self.search.display = True
-        self.search.focus()
+        self.screen.set_focus(self.search)
 
     @on(Input.Submitted, "#search")
     def _search(self) -> None:
-        self.search.display = False
-        self.log_view.focus()
+        self.close_search()
         self.log_view.search(self.search.value)
 
     def close_search(self) -> None:
-        """Searches for nothing."""
+        """Takes the search away; keys go to the output again."""
+        self.screen.set_focus(self.log_view)
         self.search.display = False
-        self.log_view.focus()
 
 
 def _is_output(one: Output) -> bool:
