@@ -17,7 +17,8 @@ class Result(StrEnum):
 class Trial:
     """One unit that can fail. `keys` join it to log lines; `seconds` is its duration.
 
-    `attempts` is how often it tried, where one trial tries again until it fails.
+    `attempts` is how often it tried, where one trial tries again until it fails. `attributes`
+    are what else is known of it, as (name, value): its length, its model.
     """
 
     outcome: str
@@ -26,6 +27,7 @@ class Trial:
     keys: tuple[str, ...] = ()
     seconds: float | None = None
     attempts: float | None = None
+    attributes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

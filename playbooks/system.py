@@ -1,12 +1,12 @@
 """The system under test as campaign.yaml describes it: checked and frozen."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from hypotheses.assumptions import DEFAULTS, Settings
+from playbooks.expressions import Expression
 
 LEASE_S = 600.0
 """How long an operator may be gone where campaign.yaml says nothing else."""
@@ -97,6 +97,22 @@ class HealthCheck:
 
 
 @dataclass(frozen=True)
+class Hook:
+    """A command around a service's restarts: `do`, what takes it back, and whether that is needed.
+
+    `check` exits 0 while its effect is in place. They run in `cwd` on the host `on` (None: the
+    service's own).
+    """
+
+    do: tuple[str, ...]
+    cwd: str
+    on: str | None = None
+    undo: tuple[str, ...] | None = None
+    check: tuple[str, ...] | None = None
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True)
 class EnvMethod:
     """How a service's environment is edited: in which file, `path`, of which kind.
 
@@ -158,7 +174,13 @@ Manager = ProcessSpec | SystemdSpec | CommandSpec
 
 @dataclass(frozen=True)
 class Service:
-    """A service of the system; `manager` says who starts and stops it, and how."""
+    """A service of the system; `manager` says who starts and stops it, and how.
+
+    `before_stop` hooks run before each stop and are undone once it is healthy again;
+    `after_healthy` hooks run once it is healthy in a boot and are undone before its next stop.
+    `proof` has, by variable, the probe by which the service itself says its value: `{{ value }}`
+    in it stands for that.
+    """
 
     name: str
     host: str
@@ -167,6 +189,49 @@ class Service:
     health: tuple[HealthCheck, ...] = ()
     ports: tuple[int, ...] = ()
     stop_timeout_s: float = 20.0
+    before_stop: tuple[Hook, ...] = ()
+    after_healthy: tuple[Hook, ...] = ()
+    proof: Mapping[str, Probe] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A probe that must hold all through a run, asked from the host `on` every `every_s`.
+
+    It trips where `failures` looks in a row do not hold. During restarts it is only asked where it
+    is to hold `through_restarts`.
+    """
+
+    probe: Probe
+    on: str
+    every_s: float = 5.0
+    timeout_s: float = 5.0
+    failures: int = 1
+    through_restarts: bool = False
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A command that keeps evidence of a failure: what it prints is an artifact.
+
+    `$MAINPID` in its environment is the main process of `service`, where that is given.
+    """
+
+    name: str
+    do: tuple[str, ...]
+    on: str
+    cwd: str
+    service: str | None = None
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class OnFailure:
+    """What is done before a failed run is put back: captures, logs, and a time to look around."""
+
+    capture: tuple[Capture, ...] = ()
+    collect: tuple[str, ...] = ()
+    hold_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -174,7 +239,7 @@ class ParseSpec:
     """Which parser reads a reproducer's output, and which outcomes mean what.
 
     `format` is a parser's name, or "exit" for the exit-code contract. `options` are the
-    parser's own (a regex, field names).
+    parser's own (a regex, field names); `attributes` the fields that are kept with each trial.
     """
 
     format: str
@@ -182,13 +247,14 @@ class ParseSpec:
     passed: frozenset[str] = frozenset()
     censored: frozenset[str] = frozenset()
     options: Mapping[str, str] = field(default_factory=dict)
+    attributes: tuple[str, ...] = ()
 
     @property
     def streams(self) -> bool:
         """Whether each trial is told as it ends, and not all of them in one total."""
         if self.format == "regex":
-            return "outcome" in re.compile(self.options["match"]).groupindex
-        return self.format == "jsonl"
+            return "outcome" in Expression(self.options["match"]).groups
+        return self.format in ("jsonl", "go_test_json", "nextest")
 
 
 @dataclass(frozen=True)
@@ -252,6 +318,8 @@ class System:
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cost: Cost = field(default_factory=Cost)
     budget: Budget = Budget()
+    guards: tuple[Guard, ...] = ()
+    on_failure: OnFailure = OnFailure()
     statistics: Settings = DEFAULTS
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)

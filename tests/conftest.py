@@ -10,6 +10,10 @@ import pytest
 # The matrices here are small, and the tests share the cores already.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Hundreds of Pythons start here, and all of them would compile everything anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # The root too: folders of tests that are named as our packages would otherwise pass for them.
 _TESTS = Path(__file__).parent
 sys.path += [str(_TESTS), str(_TESTS.parent)]
@@ -21,6 +25,12 @@ from toy_stop import stop_services  # noqa: E402
 def pytest_xdist_auto_num_workers() -> int:
     """Twice the cores: for most of their time most tests wait for real services."""
     return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow ones first, so that none is left to run alone at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import forked
 
 SOURCE = Path(__file__).parent / "toy"
 CAMPAIGN = [sys.executable, "-m", "campaign.cli"]
@@ -27,20 +30,16 @@ class Toy:
     def run(
         self, *arguments: str, stdin: str | None = None, **env: str
     ) -> subprocess.CompletedProcess[str]:
-        """The command as a user types it, to its end."""
-        return subprocess.run(
-            self.command(*arguments),
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            env={**os.environ, **self.env, **env},
-        )
+        """The command to its end, in a forked process."""
+        words = ["--workspace", str(self.root), *arguments]
+        with TemporaryDirectory(prefix="command-") as folder:
+            ended = forked.start(
+                words, Path(folder, "command"), {**os.environ, **self.env, **env}, stdin or ""
+            ).wait(120)
+            return subprocess.CompletedProcess(words, ended.code, ended.out, ended.err)
 
     def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
-        """The command, under way in a process group of its own."""
+        """The command as a user types it, under way in a process of its own."""
         return subprocess.Popen(
             self.command(*arguments),
             stdin=subprocess.DEVNULL,

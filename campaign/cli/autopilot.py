@@ -8,7 +8,7 @@ from math import inf
 import click
 
 from campaign.cli import advice, options
-from campaign.cli.run import as_data, ask, last_words, watched
+from campaign.cli.execution import as_data, ask, last_words, watched
 from campaign.cli.text import count, shown, spent, tell
 from campaign.engine.budget import Limits
 from campaign.errors import Exit

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from campaign.cli import options, plans
-from campaign.cli.run import carry_out
+from campaign.cli.execution import carry_out
 from campaign.cli.text import tell
 from campaign.errors import Exit
 from campaign.operations import demo as operations

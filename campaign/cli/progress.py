@@ -72,9 +72,9 @@ class Progress:
             case VerdictGiven():
                 self._verdict(event)
             case StandingMoved():
-                self.line(
-                    f"     {event.hypothesis}: {event.before} -> {event.after}; {event.reason}"
-                )
+                by = f"  (after {event.run})" if event.run else ""
+                moved = f"{event.hypothesis}: {event.before} -> {event.after}"
+                self.line(f"     {moved}; {event.reason}{by}")
             case Note():
                 self.line(f"     {'! ' if event.warn else ''}{event.text}")
 

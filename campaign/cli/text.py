@@ -40,12 +40,13 @@ def shown(text: str) -> str:
 def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "") -> str:
     """Rows with aligned columns, two blanks apart; those numbered in `right` to the right."""
     rows = [[shown(cell).replace("\n", " ") for cell in row] for row in rows]
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    sizes = [[*map(width, row)] for row in rows]
+    widths = [*map(max, zip(*sizes, strict=True))]
     lines = []
-    for row in rows:
+    for row, own in zip(rows, sizes, strict=True):
         cells = []
         for index, cell in enumerate(row):
-            pad = " " * (widths[index] - width(cell))
+            pad = " " * (widths[index] - own[index])
             cells.append(pad + cell if index in right else cell + pad)
         lines.append(indent + "  ".join(cells).rstrip())
     return "\n".join(lines)

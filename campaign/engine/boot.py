@@ -1,13 +1,12 @@
 """One boot of a run: the transition into it, the proof, its measures, the proof again."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from functools import partial
 
 from campaign.engine import (
-    belief,
-    cycle,
     evidence,
     measure,
     proof,
@@ -15,42 +14,37 @@ from campaign.engine import (
     transition,
     versions,
 )
-from campaign.engine.booking import Books
-from campaign.engine.cycle import CycleFailed, Lived
+from campaign.engine.hooks import Hooks
 from campaign.engine.judge import BootEvidence
 from campaign.engine.measure import Place, Seen, StepFailed
+from campaign.engine.passage import Passage
 from campaign.engine.proof import Proof
 from campaign.engine.reproduce import reproduce
 from campaign.engine.session import Session
-from campaign.engine.steps import Steps, kind_of, undo_of
-from campaign.engine.stop import Stopped
+from campaign.engine.steps import Doing, Steps, kind_of, undo_of
 from campaign.engine.survival import Death
 from campaign.engine.together import all_at_once
 from campaign.ledger import records
 from campaign.ledger.records import ARM
 from playbooks.diff import unified
 from playbooks.hosts.connection import HostError, HostLost
-from playbooks.hosts.logs import Cursor
-from playbooks.hosts.specs import spec_of
 from playbooks.plan import Boot
 from playbooks.playbook import Collect, Command, Compare, Http, Reproduce, Step, Wait
-from playbooks.services.specs import JournalSpecs, specs_of
-from playbooks.system import Service
+from playbooks.services.specs import specs_of
 
 
 class BootWalk:
     """Brings the system into a boot, and measures in it."""
 
-    def __init__(self, session: Session, boot: Boot, run: str, steps: Steps) -> None:
+    def __init__(self, session: Session, boot: Boot, run: str, steps: Steps, hooks: Hooks) -> None:
         self.boot = boot
         self.id = session.recorder.new_id()
+        self.hooks = hooks
+        self.run = run
         self._session = session
-        self._run = run
         self._steps = steps
         self._started = session.clock()
-        self._cycle_id: str | None = None
-        self._cursors: dict[str, Cursor] = {}
-        self._since: float | None = None
+        self._passage = Passage(session, boot, self.id, steps, hooks)
         self._proof = Proof(())
         self._beside: Mapping[str, Mapping[str, str]] = {}
         self._versions: Mapping[str, str] = {}
@@ -70,7 +64,7 @@ class BootWalk:
         self._apply(previous)
         for step in self.boot.before:
             self._perform(step, Seen())
-        self._restart()
+        self._passage.go()
         self._proof = self._prove("start")
         session, proven = self._session, {one.service for one in self._proof.services}
         others = [one for one in session.system.services.values() if one.name not in proven]
@@ -93,6 +87,16 @@ class BootWalk:
         invalid = self._still_proven(seen, died)
         return BootEvidence(self.boot.arm, self._proof.effect, self._proof.reasons, seen, invalid)
 
+    def doing(self, name: str, kind: str) -> AbstractContextManager[Doing]:
+        """Records a step in it that no playbook asks for, around its performance."""
+        return self._steps.doing(self.id, name, kind)
+
+    def collect(self, step_id: str) -> str:
+        """Keeps the logs that are wanted of a failed run. Errors: HostError, HostLost."""
+        began = {*self._passage.cursors}
+        names = [one for one in self._session.system.on_failure.collect if one in began]
+        return evidence.collect(self._session, self._place(), step_id, Collect(tuple(names)))
+
     def close(self) -> None:
         """Books the time that the boot occupied the system; however it ended."""
         occupied = self._session.clock() - self._started
@@ -108,7 +112,7 @@ class BootWalk:
         boot = records.Boot(
             self.id,
             self._session.batch,
-            self._run,
+            self.run,
             self.boot.position,
             self.boot.arm,
             "\n".join(transition.toggles(self.boot)),
@@ -119,9 +123,12 @@ class BootWalk:
 
     def _undo_commands(self, previous: Boot | None) -> None:
         steps = (*previous.before, *previous.measures) if previous else ()
-        hosts = {one.action.on for one in steps if isinstance(one.action, Command)}
-        for name in sorted(hosts):
-            result = self._session.hosts[name].undo_commands()
+        names = {one.action.on for one in steps if isinstance(one.action, Command)}
+        standing = {one.id for one in self.hooks.standing}
+        for name in sorted(names):
+            host = self._session.hosts[name]
+            noted = [one.id for one in host.journal().commands if one.id not in standing]
+            result = host.undo_commands(noted)
             for conflict in result.conflicts:
                 raise StepFailed(conflict.instructions)
 
@@ -146,16 +153,15 @@ class BootWalk:
     def _apply_on(self, name: str, change: transition.HostChange) -> None:
         try:
             self._session.hosts[name].apply(
-                change.changes, change.restore, run=self._session.batch, specs=self._specs(name)
+                change.changes,
+                change.restore,
+                run=self._session.batch,
+                specs=specs_of(self._session.system, name),
             )
         except HostLost:
             raise
         except HostError as error:
             raise StepFailed(f"host {name}: {error}") from error
-
-    def _specs(self, host: str) -> JournalSpecs:
-        """What the host's journal needs to restart its services without the ledger."""
-        return specs_of(self._session.system, host)
 
     def _record_edits(self) -> None:
         self._session.recorder.add_all(
@@ -163,7 +169,7 @@ class BootWalk:
                 records.Edit(
                     self._session.recorder.new_id(),
                     self.id,
-                    self._run,
+                    self.run,
                     edit.host,
                     edit.where,
                     edit.before.sha256,
@@ -206,11 +212,11 @@ class BootWalk:
 
     def _place(self) -> Place:
         return Place(
-            self._run,
+            self.run,
             self.id,
-            self._cycle_id,
+            self._passage.cycle_id,
             self.boot,
-            self._cursors,
+            self._passage.cursors,
             self._conditions(),
             self._proof,
         )
@@ -227,64 +233,10 @@ class BootWalk:
         }
         return {**found, **self._versions, **{name: ARM for name in own if name.startswith("env.")}}
 
-    def _restart(self) -> None:
-        self._cursors = self._log_ends(_logs_read(self.boot) - {*self.boot.services})
-        if not self.boot.services:
-            return
-        services = [self._session.system.services[name] for name in self.boot.services]
-        homes = dict.fromkeys(one.host for one in services)
-        all_at_once(partial(self._note_restart, host, services) for host in homes)
-        with self._steps.doing(
-            self.id,
-            f"restart {', '.join(self.boot.services)}",
-            "restart",
-            "restarts on the way back" if self.boot.changed else "",
-        ) as doing:
-            doing.detail = self._live(services).told()
-        if not self.boot.changed:
-            hosts = self._session.hosts
-            all_at_once(hosts[name].settle for name in hosts.names())
-
-    def _note_restart(self, host: str, services: Sequence[Service]) -> None:
-        names = [one.name for one in services if one.host == host]
-        self._session.hosts[host].note_restart(
-            names, run=self._session.batch, specs=self._specs(host)
-        )
-
-    def _live(self, services: Sequence[Service]) -> Lived:
-        """A restart cycle, booked whichever way it ends."""
-        groups = self._session.system.restart_groups
-        lived = cycle.begin(services, self._session.hosts, groups)
-        outcome = "failed"
-        try:
-            cycle.live(lived, self._session.hosts, self._session.stop, [belief.load_ahead])
-            outcome = "healthy"
-        except Stopped:
-            outcome = "aborted"
-            raise
-        except CycleFailed as error:
-            raise StepFailed(str(error)) from error
-        finally:
-            self._book(lived, outcome)
-        return lived
-
-    def _log_ends(self, names: Iterable[str]) -> dict[str, Cursor]:
-        services = (self._session.system.services[name] for name in names)
-        return {
-            one.name: self._session.hosts[one.host].service_log_end(spec_of(one))
-            for one in services
-        }
-
-    def _book(self, lived: Lived, outcome: str) -> None:
-        self._since = lived.requested_at
-        books = Books(self._session.recorder, self._session.system.cost)
-        self._cycle_id = books.cycle(self.id, self._run, lived, outcome)
-        self._cursors.update({name: one.cursor for name, one in lived.started.items()})
-
     def _prove(self, moment: str) -> Proof:
         found = proof.read(
             self.boot, self._session.system, self._session.hosts, self._session.hash_key,
-            self._since,
+            self._passage.since,
         )  # fmt: skip
         self._session.recorder.add_all(
             [
@@ -322,18 +274,6 @@ class BootWalk:
             for observation in seen.observations:
                 self._session.recorder.update(records.Observation, observation, invalid=reason)
         return changed
-
-
-def _logs_read(boot: Boot) -> set[str]:
-    """The services whose logs the boot's measures read."""
-    names: set[str] = set()
-    for step in boot.measures:
-        match step.action:
-            case Collect(services=services):
-                names.update(services)
-            case Compare(left=left, right=right, known_bad=bad):
-                names.update(side.log for side in (left, right, bad) if side is not None)
-    return names
 
 
 def _applied(changes: Collection[transition.HostChange]) -> str:

@@ -1,6 +1,6 @@
 """A run's trials against those they are compared with: the same conditions, then the counts."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaign.engine.conditions import accepts
@@ -39,6 +39,22 @@ def judge_by_counts(
     )
     verdict = replace(verdict, reasons=(*verdict.reasons, *_differ(treatment, control, accepted)))
     return replace(verdict, numbers={**verdict.numbers, "expect": rule.expect.value})
+
+
+def unlike(
+    ours: Mapping[str, str], theirs: Mapping[str, str], patterns: Sequence[str]
+) -> tuple[str, ...]:
+    """What keeps two sides' trials from being compared: conditions that differ, in words.
+
+    Neither what an arm of either side sets nor what `patterns` accept.
+    """
+    own = {name for side in (ours, theirs) for name, value in side.items() if value == ARM}
+
+    def kept(side: Mapping[str, str]) -> dict[str, str]:
+        return {name: value for name, value in side.items()
+                if name not in own and not accepts(patterns, name)}  # fmt: skip
+
+    return differences(kept(ours), kept(theirs))
 
 
 def _sides(

@@ -51,10 +51,13 @@ class VerdictGiven:
 
 @dataclass(frozen=True)
 class StandingMoved:
+    """`run` is the one whose end has moved it; empty where something else has."""
+
     hypothesis: str
     before: Standing
     after: Standing
     reason: str
+    run: str = ""
 
 
 @dataclass(frozen=True)

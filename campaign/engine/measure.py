@@ -3,17 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from campaign.engine.commands import CommandFailed, Doer
 from campaign.engine.proof import Proof
 from campaign.engine.session import Session
 from hypotheses.comparison import Comparison, TwoByTwo
 from hypotheses.observation import Trial
 from playbooks.hosts.logs import Cursor
-from playbooks.hosts.processes import Exit
 from playbooks.plan import Boot
 from playbooks.playbook import Command, Http
 from playbooks.system import HttpProbe
-
-CLIPPED = 400
 
 
 class StepFailed(Exception):  # noqa: N818 - it says what happened
@@ -68,53 +66,17 @@ def command(session: Session, step_id: str, action: Command) -> str:
 
     Errors: StepFailed, Stopped, HostError, HostLost.
     """
-    if action.undo is not None:
-        if action.check is not None and _run(session, action, action.check)[0].code == 0:
+    cwd = action.cwd or str(session.workspace.root)
+    doer = Doer(session.hosts[action.on], cwd, session.system.secrets, session.stop.event)
+    try:
+        if action.undo is not None and doer.is_in_place(action):
             raise StepFailed("its effect is in place already, so it is not ours to undo")
-        session.hosts[action.on].note_command(
-            step_id,
-            action.do,
-            action.undo,
-            action.check,
-            action.cwd or str(session.workspace.root),
-            run=session.batch,
-        )
-    _succeed(session, action, action.do, "do")
-    if action.check is not None:
-        _succeed(session, action, action.check, "check")
-    return "done and checked" if action.check else "done"
-
-
-def _succeed(session: Session, action: Command, argv: tuple[str, ...], what: str) -> None:
-    ended, output = _run(session, action, argv)
-    if ended.code != 0:
-        tail = output.decode(errors="replace").strip()[-CLIPPED:]
-        how = f"timed out after {action.timeout_s:g} s" if ended.timed_out else _how(ended.code)
-        raise StepFailed(session.redactor.text(f"{what} {how}: {tail or 'no output'}"))
-
-
-def _run(session: Session, action: Command, argv: tuple[str, ...]) -> tuple[Exit, bytes]:
-    """How it ended, and the end of what it printed."""
-    output: list[bytes] = []
-
-    def keep(_stream: str, chunk: bytes) -> None:
-        output.append(chunk)
-        del output[:-16]
-
-    ended = session.hosts[action.on].spawn(
-        argv,
-        cwd=action.cwd or str(session.workspace.root),
-        env=session.system.secrets,
-        timeout_s=action.timeout_s,
-        sink=keep,
-        stop=session.stop.event,
-    )
+        done = doer.perform(action, step_id, session.batch)
+    except CommandFailed as error:
+        session.stop.check()
+        raise StepFailed(session.redactor.text(str(error))) from error
     session.stop.check()
-    return ended, b"".join(output)
-
-
-def _how(code: int | None) -> str:
-    return "was killed by a signal" if code is None else f"exited {code}"
+    return done
 
 
 def http(session: Session, action: Http) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from campaign.engine.cycle import process_named
+from campaign.engine.guards import broken
 from campaign.engine.origin import origin
 from campaign.engine.session import Hosts
 from campaign.engine.together import Beside, all_at_once, by_name
@@ -15,7 +16,7 @@ from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.survey import Runnable
 from playbooks.plan import Boot, Plan, with_groups
 from playbooks.playbook import Command, Reproduce, Step
-from playbooks.system import Reproducer, Service, System
+from playbooks.system import Guard, Reproducer, Service, System
 from playbooks.templates import render
 
 NO_BYTES = 1 << 20
@@ -51,6 +52,7 @@ def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
         _beside(partial(_refuse_unusable, one, hosts) for one in services) as usable,
         _beside(partial(_refuse_missing, one, system, hosts) for one in plan.measured) as startable,
         _beside(partial(_refuse_full, name, hosts) for name in changed) as roomy,
+        _beside(partial(_refuse_broken, one, hosts) for one in system.guards) as guarded,
     ):
         states = by_name({one.name: partial(_state, one, hosts) for one in services})
         usable.result()
@@ -60,6 +62,7 @@ def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
         _refuse_half_down(services, system, states)
         all_at_once(partial(_refuse_held, one, hosts, states[one.name]) for one in services)
         roomy.result()
+        guarded.result()
 
 
 def _beside(work: Iterable[Callable[[], object]]) -> Beside[None]:
@@ -78,6 +81,16 @@ def foreign_holders(service: Service, host: Host, state: ServiceState) -> Iterat
         others = [pid for pid in pids if pid not in own and (pid or not state.running)]
         if others:
             yield port, process_named(host, others[0])
+
+
+def _refuse_broken(guard: Guard, hosts: Hosts) -> None:
+    """A guard that does not hold now would stop the run at once."""
+    why = broken(hosts, guard)
+    if why:
+        what = f"guard on {guard.on} does not hold: {why}"
+        raise CampaignError(
+            Exit.REFUSED, what, "see to that first, or correct guard: in campaign.yaml"
+        )
 
 
 def _refuse_unusable(service: Service, hosts: Hosts) -> None:

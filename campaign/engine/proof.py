@@ -2,21 +2,24 @@
 
 Each process of a service is asked for its environment and its view of the patched files. A
 variable is effective, not effective or unreadable; unreadable is accepted under a readable
-ancestor of the same service that started after the change, else the effect is unproven.
+ancestor of the same service that started after the change, or where the service says so itself
+(`proof:` in campaign.yaml); else the effect is unproven.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from campaign.engine import witness
 from campaign.engine.session import Hosts
 from campaign.engine.together import by_name
 from hypotheses.verdict import Effect
 from playbooks.hosts.host import Host
-from playbooks.hosts.processes import Environ, Process, ServiceState
+from playbooks.hosts.processes import Environ, ProbeResult, Process, ServiceState
 from playbooks.hosts.specs import spec_of
 from playbooks.hosts.testimony import Testimony
 from playbooks.plan import Boot
+from playbooks.playbook import Patch
 from playbooks.system import Service, System
 
 
@@ -132,30 +135,40 @@ def environments(
     }
 
 
-def _ask(boot: Boot, service: Service, host: Host, record: Sequence[str], key: bytes) -> Testimony:
+@dataclass(frozen=True)
+class _Said:
+    """What was found of a service: by its host, and by variable what it said when asked itself."""
+
+    testimony: Testimony
+    witness: Mapping[str, ProbeResult]
+
+
+def _ask(boot: Boot, service: Service, host: Host, record: Sequence[str], key: bytes) -> _Said:
     """The service's own word on the variables and the files that the boot changes."""
-    names = [*_wanted(boot, service), *record]
+    wanted = _wanted(boot, service)
     files = [(edit.root, edit.path) for edit in boot.edits if edit.host == service.host]
-    return host.testimony(spec_of(service), names, files, key)
+    testimony = host.testimony(spec_of(service), [*wanted, *record], files, key)
+    return _Said(testimony, witness.asked(service, wanted, host))
 
 
 def _wanted(boot: Boot, service: Service) -> dict[str, str | None]:
     return {one.name: one.after for one in boot.env if one.service == service.name}
 
 
-def _service(boot: Boot, service: Service, said: Testimony, since: float | None) -> ServiceProof:
-    state, environs = said.state, said.environs
+def _service(boot: Boot, service: Service, said: _Said, since: float | None) -> ServiceProof:
+    state, environs = said.testimony.state, said.testimony.environs
     files = {
-        edit.where: said.hashes[edit.root, edit.path]
+        edit.where: said.testimony.hashes[edit.root, edit.path]
         for edit in boot.edits
         if edit.host == service.host
     }
     if not state.running or state.pid is None:
-        return _no_process(service, state, files)
+        return _no_process(boot, service, said, files)
     by_pid = {one.pid: one for one in environs}
     wanted = _wanted(boot, service)
-    findings = [*_age(service, state, since), *_variables(service, state, by_pid, wanted)]
-    findings += _hashes(boot, service, files)
+    findings = [*_age(service, state, since)]
+    findings += _variables(service, state, by_pid, wanted, said.witness)
+    findings += [*_contradictions(service, said.witness), *_hashes(boot, service, files)]
     main = by_pid.get(state.pid)
     return ServiceProof(
         service=service.name,
@@ -175,17 +188,39 @@ def _service(boot: Boot, service: Service, said: Testimony, since: float | None)
 
 
 def _no_process(
-    service: Service, state: ServiceState, files: Mapping[str, str | None]
+    boot: Boot, service: Service, said: _Said, files: Mapping[str, str | None]
 ) -> ServiceProof:
-    effect, what = Effect.NOT_EFFECTIVE, "is not running"
-    if state.running:
+    """What can be proven of a service none of whose processes can be seen: what it says itself."""
+    state, effect = said.testimony.state, Effect.NOT_EFFECTIVE
+    reasons: tuple[str, ...] = (f"{service.name} is not running",)
+    if state.running and _says_all(boot, service, said.witness):
+        effect, reasons = Effect.EFFECTIVE, ()
+    elif state.running:
         effect = Effect.UNPROVEN
-        what = "has no process that we can see, so nothing proves what it runs"
+        what = f"{service.name} has no process that we can see, so nothing proves what it runs"
+        reasons = (what, *(text for _, text in _contradictions(service, said.witness)))
     return ServiceProof(
         service.name, 0, 0, state.started_at or 0.0, (), effect,
-        files=files, reasons=(f"{service.name} {what}",), running=state.running,
+        files=files, reasons=reasons, running=state.running,
         invocation=state.invocation, restarts=state.restarts,
     )  # fmt: skip
+
+
+def _says_all(boot: Boot, service: Service, said: Mapping[str, ProbeResult]) -> bool:
+    """Whether the service vouches for all that the boot changes on its host: variables alone."""
+    wanted = _wanted(boot, service)
+    patches = {one.name for one in boot.changes if isinstance(one.action, Patch)}
+    patched = any(edit.host == service.host and patches & {*edit.steps} for edit in boot.edits)
+    vouched = all(name in said and said[name].ok for name in wanted)
+    return bool(wanted) and vouched and not patched
+
+
+def _contradictions(service: Service, said: Mapping[str, ProbeResult]) -> Iterator["Finding"]:
+    """The variables whose value the service, asked itself, did not confirm."""
+    for name, found in said.items():
+        if not found.ok:
+            what = f"{service.name}: its proof of {name} does not hold: {found.detail}"
+            yield Effect.UNPROVEN, what
 
 
 Finding = tuple[Effect, str]
@@ -218,15 +253,17 @@ def _variables(
     state: ServiceState,
     environs: Mapping[int, Environ],
     wanted: Mapping[str, str | None],
+    said: Mapping[str, ProbeResult],
 ) -> Iterator[Finding]:
     parents = {one.pid: one for one in state.processes}
+    unsaid = wanted.keys() - said.keys()
     for process in state.processes if wanted else ():
         environ = environs.get(process.pid)
         if environ is None:
             continue
         if environ.readable:
             yield from _wrong_values(service, environ, wanted)
-        elif not vouched_for(process, parents, environs):
+        elif unsaid and not vouched_for(process, parents, environs):
             yield (
                 Effect.UNPROVEN,
                 f"{service.name}: environment of pid {process.pid} is unreadable "

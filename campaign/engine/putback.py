@@ -3,6 +3,7 @@
 The host's journal is the truth: what it does not list was not changed, whatever the ledger says.
 """
 
+import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,6 +12,7 @@ from functools import partial
 
 from campaign.engine import cycle
 from campaign.engine.cycle import CycleFailed, Lived
+from campaign.engine.hooks import Hooks, performed
 from campaign.engine.lapses import HostLapse, lived_by, with_lapses
 from campaign.engine.session import Hosts
 from campaign.engine.together import all_at_once, by_name
@@ -58,6 +60,14 @@ class Undoing:
     failed: str = ""
 
 
+@dataclass
+class Hooked:
+    """A hook of the way back: what names its undo in the host's journal, and what came of it."""
+
+    id: str = field(default_factory=lambda: os.urandom(8).hex())
+    detail: str = ""
+
+
 class Watch:
     """Is told what the way back does; `say` is called with what is under way.
 
@@ -71,6 +81,9 @@ class Watch:
         """A host does not answer, and is waited for."""
         self.say(text)
 
+    def warn(self, _text: str) -> None:
+        """Something did not go as it should, and stopped nothing."""
+
     def restoring(self, _host: str) -> AbstractContextManager[Undoing]:
         """Around putting back what was changed on a host."""
         return nullcontext(Undoing())
@@ -78,6 +91,10 @@ class Watch:
     def restarting(self, _services: Sequence[str]) -> AbstractContextManager[Undoing]:
         """Around a restart cycle."""
         return nullcontext(Undoing())
+
+    def hooking(self, _name: str, _undo: str) -> AbstractContextManager[Hooked]:
+        """Around a hook of a service."""
+        return nullcontext(Hooked())
 
 
 @dataclass
@@ -262,6 +279,10 @@ def _restart(
     if not services:
         return ""
     watch.say(f"restarting {_names(services)}: {_limit(services)}")
+    run = hosts[services[0].host].journal().run
+    hooks = Hooks(hosts, run, None, last=True)
+    done_by = partial(performed, services=services, around=watch.hooking)
+    _warn(watch, done_by(hooks.before))
     with watch.restarting([one.name for one in services]) as undoing:
         lived = undoing.lived = cycle.begin(services, hosts, groups)
         cycles.append(lived)
@@ -270,11 +291,19 @@ def _restart(
         except CycleFailed as error:
             undoing.failed = str(error)
     if not undoing.failed:
-        return ""
+        left = done_by(hooks.after)
+        return left if hooks.standing else _warn(watch, left)
     return (
         f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
         f"{undoing.failed}. See to that, then campaign recover"
     )
+
+
+def _warn(watch: Watch, text: str) -> str:
+    """Tells what failed, where something did; nothing is left to do for it."""
+    if text:
+        watch.warn(text)
+    return ""
 
 
 def _names(services: Sequence[Service]) -> str:

@@ -5,11 +5,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from campaign.engine import standing
+from campaign.engine.aftermath import kept_evidence
 from campaign.engine.begin import run_row
 from campaign.engine.booking import Books
 from campaign.engine.boot import BootWalk
 from campaign.engine.budget import price_of_boot
-from campaign.engine.events import BootStarted
+from campaign.engine.events import BootStarted, Note, StandingMoved
+from campaign.engine.hooks import Hooks
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import StepFailed
 from campaign.engine.pause import hold
@@ -69,7 +71,8 @@ def execute(plan: Plan, session: Session) -> Outcome:
 
     Errors: CampaignError when not even the first run could be recorded.
     """
-    return _Walk(plan, session).run()
+    with session.guards:
+        return _Walk(plan, session).run()
 
 
 class _Overspent(Exception):  # noqa: N818 - it is no error
@@ -86,16 +89,18 @@ class _Walk:
         self._session = session
         self._books = Books(session.recorder, session.system.cost)
         self._runs: dict[int, _Running] = {}
+        self._hooks = Hooks(session.hosts, session.batch, session.stop)
         self._walks: list[BootWalk] = []
+        self._moved: list[Note | StandingMoved] = []
         self._error = ""
 
     def run(self) -> Outcome:
         code = Exit.COMPLETED
         try:
             self._walk()
-        except Stopped:
+        except Stopped as error:
             code = self._session.stop.exit or Exit.INTERRUPTED
-            self._fail("aborted", "asked to stop")
+            self._fail("aborted", str(error))
         except _Overspent as error:
             code = Exit.REFUSED
             self._fail("aborted", str(error), error.boot.run)
@@ -110,6 +115,7 @@ class _Walk:
             self._way_back()
             raise
         restored = self._way_back()
+        self._tell_moved()
         return self._outcome(Exit.DIRTY if restored.dirty else code, restored)
 
     def _walk(self) -> None:
@@ -121,9 +127,9 @@ class _Walk:
             self._session.emit(
                 BootStarted(boot.position + 1, len(self._plan.boots), boot.title, running.id)
             )
-            walk = BootWalk(self._session, boot, running.id, running.steps)
+            walk = BootWalk(self._session, boot, running.id, running.steps, self._hooks)
             self._walks.append(walk)
-            with _closing(walk):
+            with _closing(walk), kept_evidence(self._session, walk):
                 walk.enter(previous)
                 self._close_before(boot.run)
                 running.evidence.append(walk.measure())
@@ -182,7 +188,7 @@ class _Walk:
         running.ended = True
         self._books.close_run(running.id, status, state, self._session.clock(), error)
         if status == "completed":
-            standing.move(self._session, running.id, running.playbook.hypotheses)
+            self._moved += standing.move(self._session, running.id, running.playbook.hypotheses)
 
     def _fail(self, status: str, error: str, since: int = 0) -> None:
         """The runs from `since` on, in the plan's order, did not get to their end."""
@@ -205,6 +211,12 @@ class _Walk:
             if str(error) not in self._error:
                 self._error = f"{self._error}; {error}" if self._error else str(error)
         return restored
+
+    def _tell_moved(self) -> None:
+        """At the end: a run is over once the next boot is up, and would be told of among that."""
+        for event in self._moved:
+            with suppress(Exception):  # whoever watches does not change how it ended
+                self._session.emit(event)
 
     def _begin_way_back(self, started: float) -> str | None:
         """The id of its boot; None where there is no run yet, or the ledger cannot take it."""

@@ -1,18 +1,19 @@
 """What a run works with: the hosts it holds, the ledger it writes, and who watches."""
 
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from getpass import getuser
 from types import TracebackType
 
 from campaign.engine.budget import NO_LIMITS, Limits
+from campaign.engine.dialling import NOBODY, Ahead, dial
 from campaign.engine.events import Emit
+from campaign.engine.guards import Guards, no_guards
 from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
@@ -21,7 +22,6 @@ from campaign.redact import Redactor
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import Channel, HostError, HostLost
 from playbooks.hosts.host import Host
-from playbooks.hosts.local import LocalChannel
 from playbooks.system import LEASE_S, System
 from playbooks.system import Host as Machine
 
@@ -40,7 +40,8 @@ class Hosts:
     connection was lost is dialled again when it is next asked for: a call that was under way has
     failed, and is not repeated. One that has put itself back meanwhile, since our lease of
     `lease_s` was over, refuses itself until it is asked for `again`. With `takes_over` agents that
-    wait for another operator make way. Its methods may be called from any thread.
+    wait for another operator make way. `ahead` has those that are dialled already. Its methods
+    may be called from any thread.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class Hosts:
         lease_s: float = LEASE_S,
         *,
         takes_over: bool = False,
+        ahead: Ahead = NOBODY,
     ) -> None:
         self.workspace = workspace
         self._machines = dict(machines)
         self._run = run
         self._lease_s = lease_s
         self._takes_over = takes_over
+        self._ahead = ahead
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
         self._lapsed: set[str] = set()
@@ -170,7 +173,10 @@ class Hosts:
 
     def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
         try:
-            channel = self._channel(self._machines[name], replaces)
+            machine = self._machines[name]
+            channel = self._ahead.take(machine) or dial(
+                machine, self.workspace.host_state, replaces
+            )
             return self._greet(name, channel, lock=lock)
         except HostError as error:
             code = Exit.REFUSED if error.kind in _REFUSALS else Exit.UNREACHABLE
@@ -196,18 +202,6 @@ class Hosts:
             )
         finally:
             del self._unanswered[name]
-
-    def _channel(self, machine: Machine, replaces: int) -> Channel:
-        """A new agent on the machine; `replaces` is the pid of one that was lost there, or 0."""
-        if machine.ssh is None:
-            python = machine.python or sys.executable
-            return LocalChannel(self.workspace.host_state, python=python)
-        from playbooks.hosts.ssh import SshChannel
-        from playbooks.hosts.ssh_config import SshTarget
-
-        described = asdict(machine.ssh)
-        target = SshTarget(**described, python=machine.python or "python3")
-        return SshChannel(target, replaces=replaces)
 
 
 def _failure(opened: Callable[[str], Host], name: str) -> CampaignError | None:
@@ -238,4 +232,5 @@ class Session:
     command: str
     accepted: tuple[str, ...] = ()
     limits: Limits = NO_LIMITS
+    guards: Guards = field(default_factory=no_guards)
     clock: Callable[[], float] = time.time

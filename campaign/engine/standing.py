@@ -1,6 +1,7 @@
 """Moves the standing of a hypothesis by the rules, as an event that names the runs."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from campaign.engine.belief import believe, tested
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
     from campaign.engine.session import Session
 
 
-def move(session: "Session", run: str, slugs: Iterable[str]) -> None:
-    """Judges hypotheses anew after a run, and tells whoever watches it what moved."""
+def move(session: "Session", run: str, slugs: Iterable[str]) -> tuple[Note | StandingMoved, ...]:
+    """Judges hypotheses anew after a run; what whoever watches it is to be told of that."""
     with Ledger.open(session.workspace.ledger) as ledger:
         belief = believe(ledger, session.system.statistics)
-    if belief is not None and opens_epoch(belief.restarts, run):
-        session.emit(Note(DRIFTED, warn=True))
-    for moved in judge_anew(session.recorder, slugs, session.system.statistics):
-        session.emit(moved)
+    drifted = belief is not None and opens_epoch(belief.restarts, run)
+    moved = judge_anew(session.recorder, slugs, session.system.statistics)
+    notes = (Note(DRIFTED, warn=True),) if drifted else ()
+    return (*notes, *(replace(one, run=run) for one in moved))
 
 
 def judge_anew(

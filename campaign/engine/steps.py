@@ -20,11 +20,11 @@ class Doing:
 
 
 class Steps:
-    """Numbers and records the steps of one run; `failed` is the end of one that did."""
+    """Numbers and records the steps of one `run`; `failed` is the end of one that did."""
 
     def __init__(self, session: Session, run: str) -> None:
         self._session = session
-        self._run = run
+        self.run = run
         self._taken: list[records.Step] = []
         self.failed: StepEnded | None = None
 
@@ -35,8 +35,8 @@ class Steps:
         doing = Doing(step.id)
         try:
             yield doing
-        except Stopped:
-            self.end(step, "aborted", "asked to stop")
+        except Stopped as error:
+            self.end(step, "aborted", str(error))
             raise
         except Exception as error:
             self.end(step, "failed", str(error))
@@ -47,7 +47,7 @@ class Steps:
         """Records that a step begins."""
         step = records.Step(
             self._session.recorder.new_id(),
-            self._run,
+            self.run,
             boot_id,
             len(self._taken) + 1,
             name,

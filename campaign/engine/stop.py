@@ -15,8 +15,11 @@ EXITS = {
 }
 
 
+ASKED = "asked to stop"
+
+
 class Stopped(Exception):  # noqa: N818 - it is no error
-    """The run was asked to stop; everything is to be put back."""
+    """The run is to stop, for the reason given; everything is to be put back."""
 
 
 class Abandoned(BaseException):
@@ -26,8 +29,8 @@ class Abandoned(BaseException):
 class Stop:
     """The first request stops the run, which puts back; one more is refused; a third abandons.
 
-    `refuse` is called at a refused request; `doing` then says what is under way. Requests may
-    come from signal handlers or from other threads.
+    `refuse` is called at a refused request; `doing` then says what is under way, and `why` what
+    stopped the run. Requests may come from signal handlers or from other threads.
     """
 
     def __init__(self, refuse: Callable[[], None] = lambda: None) -> None:
@@ -35,11 +38,19 @@ class Stop:
         self.exit: Exit | None = None
         self.refuse = refuse
         self.doing = "ending what runs"
+        self.why = ASKED
+        self._released: threading.Event | None = None
         self._putting_back = False
         self._insisted = 0
 
     def request(self, exit_code: Exit = Exit.INTERRUPTED) -> None:
-        """Asks to stop. Raises Abandoned in the calling thread at the third request."""
+        """Asks to stop, or to go on from a hold.
+
+        Raises Abandoned in the calling thread at the third request.
+        """
+        if self._released is not None:
+            self._released.set()
+            return
         first = self.exit is None
         self.exit = self.exit or exit_code
         if first and not self._putting_back:
@@ -51,6 +62,21 @@ class Stop:
                 self.refuse()
         elif self._putting_back:
             raise Abandoned
+
+    def trip(self, why: str) -> None:
+        """Stops the run because something does not hold; nothing where it is stopped already."""
+        if self.exit is None and not self._putting_back:
+            self.exit, self.why = Exit.STEP_FAILED, why
+            self.event.set()
+
+    @contextmanager
+    def holding(self) -> Iterator[threading.Event]:
+        """Inside, where a failed run is held as it is, a request sets what this gives: go on."""
+        self._released = threading.Event()
+        try:
+            yield self._released
+        finally:
+            self._released = None
 
     @contextmanager
     def putting_back(self) -> Iterator[None]:
@@ -68,7 +94,7 @@ class Stop:
     def check(self) -> None:
         """Errors: Stopped, where a stop was requested."""
         if self.event.is_set():
-            raise Stopped
+            raise Stopped(self.why)
 
     def wait(self, seconds: float) -> None:
         """Waits, unless a stop is requested meanwhile. Errors: Stopped."""

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from campaign.engine import putback
 from campaign.engine.boot import BootWalk
 from campaign.engine.events import Note
-from campaign.engine.putback import Restored, Undoing, Watch
+from campaign.engine.putback import Hooked, Restored, Undoing, Watch
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned
@@ -36,13 +36,14 @@ class RecordedWay(Watch):
         self._back = back
         self._boot = walk.boot
         self._taken = walk.taken[::-1]
+        self._hooks = tuple(walk.hooks.standing)
         self._told: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._numbers = count()
         self._open: dict[int, records.Step] = {}
 
     def put_back(self) -> Restored:
         """Puts everything back, and records what is told until it is over. Errors: Abandoned."""
-        with Beside(self._put_back) as doing:
+        with self._session.guards.told_to(self._tripped), Beside(self._put_back) as doing:
             try:
                 while (told := self._told.get()) is not None:
                     with suppress(Exception):
@@ -62,12 +63,15 @@ class RecordedWay(Watch):
 
     def waiting(self, text: str) -> None:
         super().waiting(text)
+        self.warn(text)
+
+    def warn(self, text: str) -> None:
         self._told.put(partial(self._session.emit, Note(text, warn=True)))
 
     @contextmanager
     def restoring(self, host: str) -> Iterator[Undoing]:
         undoing = Undoing()
-        taken = [one for one in self._taken if host in _homes(self._boot, one.name)]
+        taken = [one for one in self._taken if host in self._homes(one)]
         keys = [self._begun(self._named(one, host), "undo") for one in taken]
         try:
             yield undoing
@@ -83,7 +87,8 @@ class RecordedWay(Watch):
         undoing = Undoing()
         key = self._begun(f"restart {', '.join(services)}", "restart")
         try:
-            yield undoing
+            with self._session.guards.resting():
+                yield undoing
         except BaseException as error:
             undoing.failed = str(error)
             raise
@@ -91,21 +96,43 @@ class RecordedWay(Watch):
             detail = undoing.failed or (undoing.lived.told() if undoing.lived else "")
             self._ended(key, "failed" if undoing.failed else "completed", detail)
 
+    @contextmanager
+    def hooking(self, name: str, undo: str) -> Iterator[Hooked]:
+        hooked = Hooked()
+        key, failed = self._begun(name, "hook", undo), ""
+        try:
+            yield hooked
+        except BaseException as error:
+            failed = str(error)
+            raise
+        finally:
+            self._ended(key, "failed" if failed else "completed", failed or hooked.detail)
+
+    def _tripped(self, why: str) -> None:
+        """A guard that trips now is told, and stops nothing."""
+        self._ended(self._begun("a guard does not hold", "guard"), "failed", why)
+        self.warn(f"{why}; putting back goes on")
+
+    def _homes(self, step: records.Step) -> frozenset[str]:
+        """The hosts where `step` did something that can be taken back."""
+        hooked = {one.host for one in self._hooks if one.id == step.id}
+        return _homes(self._boot, step.name) | hooked
+
     def _named(self, step: records.Step, host: str) -> str:
-        several = len(_homes(self._boot, step.name)) > 1
+        several = len(self._homes(step)) > 1
         return f"undo: {step.name}{f' on {host}' if several else ''}"
 
-    def _begun(self, name: str, kind: str) -> int:
+    def _begun(self, name: str, kind: str, undo: str = "") -> int:
         """Tells that a step begins; returns the number by which it is ended."""
         number = next(self._numbers)
-        self._told.put(partial(self._begin, number, name, kind))
+        self._told.put(partial(self._begin, number, name, kind, undo))
         return number
 
     def _ended(self, number: int, status: str, detail: str) -> None:
         self._told.put(partial(self._end, number, status, detail))
 
-    def _begin(self, number: int, name: str, kind: str) -> None:
-        self._open[number] = self._steps.begin(self._back, name, kind)
+    def _begin(self, number: int, name: str, kind: str, undo: str) -> None:
+        self._open[number] = self._steps.begin(self._back, name, kind, undo)
 
     def _end(self, number: int, status: str, detail: str) -> None:
         """Ends a step that could be begun."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from sqlite3 import Row
 
-from campaign.ledger.query import Reader, mapping
+from campaign.ledger.query import Reader, conditions, mapping
 from hypotheses.observation import Counts, Observation, Stopping, like_the_newest
 from hypotheses.verdict import Verdict, Word
 
@@ -73,6 +73,7 @@ class EvidenceReads(Reader):
             run,
             until,
         )
+        alike = {text: conditions(text) for text in {row["conditions"] for row in rows}}
         return tuple(
             Observation(
                 counts=Counts(row["fail"], row["n"] - row["fail"], row["censored"]),
@@ -80,7 +81,7 @@ class EvidenceReads(Reader):
                 run=row["run"],
                 playbook=row["playbook"],
                 arm=row["arm"],
-                conditions={name: str(value) for name, value in mapping(row["conditions"]).items()},
+                conditions=alike[row["conditions"]],
                 stop=Stopping(row["stop_reason"], row["stopped"], bool(row["stands"]))
                 if row["rule"]
                 else None,

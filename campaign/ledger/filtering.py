@@ -71,15 +71,11 @@ class FilteredReads(Reader):
     def runs_at(self, places: Sequence[int]) -> dict[int, records.Run]:
         """The runs at these places, in their order."""
         rows = self._rows(
-            "SELECT rowid AS place, * FROM run WHERE rowid IN (SELECT value FROM json_each(?))",
+            f"SELECT rowid, {_RUN} FROM run WHERE rowid IN (SELECT value FROM json_each(?))",
             json.dumps(list(places)),
         )
-        found = {row["place"]: row for row in rows}
-        return {
-            one: as_seen(records.Run(**{name: found[one][name] for name in _RUN}))
-            for one in places
-            if one in found
-        }
+        found = {place: as_seen(records.Run(*values)) for place, *values in rows}
+        return {one: found[one] for one in places if one in found}
 
     def place_of(self, run: str) -> int | None:
         """Where the run of that id is; None where there is none."""
@@ -104,13 +100,12 @@ class FilteredReads(Reader):
         return [row["id"] for row in rows if not is_alive(Owner(*list(row)[1:]))]
 
 
-_RUN = tuple(records.Run.__dataclass_fields__)
+_RUN = ", ".join(records.Run.__dataclass_fields__)
 
 
 def as_seen(run: records.Run) -> records.Run:
     """`run`, interrupted where it is stored as running and its process is gone."""
-    owner = Owner(run.owner_pid, run.owner_start, run.owner_boot)
-    if run.status != "running" or is_alive(owner):
+    if run.status != "running" or is_alive(Owner(run.owner_pid, run.owner_start, run.owner_boot)):
         return run
     return replace(run, status="interrupted")
 

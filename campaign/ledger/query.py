@@ -63,7 +63,15 @@ class Reader:
 
     def _records(self, kind: type[_Row], sql: str, *values: str | float | None) -> tuple[_Row, ...]:
         """The rows of a query whose columns are the fields of the dataclass `kind`."""
-        return tuple(kind(**dict(row)) for row in self._rows(sql, *values))
+        rows = self._rows(sql, *values)
+        if rows and rows[0].keys() == [*kind.__dataclass_fields__]:
+            return tuple(kind(*row) for row in rows)
+        return tuple(kind(**dict(row)) for row in rows)
+
+
+def conditions(text: str) -> Mapping[str, str]:
+    """The conditions of an observation as they are compared: each value as text."""
+    return {name: str(value) for name, value in mapping(text).items()}
 
 
 def mapping(text: str) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from campaign.ledger.query import Reader, mapping
+from campaign.ledger.query import Reader, conditions
 from campaign.ledger.records import ARM
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class _Observed:
     baseline: bool
     imported: bool
     removes: frozenset[str]
-    conditions: dict[str, str]
+    conditions: Mapping[str, str]
     accepted: tuple[str, ...]
     fail: int
     n: int
@@ -111,6 +111,7 @@ class RestartReads(Reader):
             run,
             until,
         )
+        alike = {text: conditions(text) for text in {row["conditions"] for row in rows}}
         return [
             _Observed(
                 restart=row["restart"],
@@ -118,7 +119,7 @@ class RestartReads(Reader):
                 baseline=bool(row["baseline"]),
                 imported=bool(row["imported"]),
                 removes=frozenset((row["removes"] or "").split()),
-                conditions={name: str(value) for name, value in mapping(row["conditions"]).items()},
+                conditions=alike[row["conditions"]],
                 accepted=tuple((row["accepted"] or "").splitlines()),
                 fail=row["fail"],
                 n=row["n"],

@@ -129,7 +129,7 @@ def _leftovers(name: str, journal: Journal, holder: Holder | None, ledger: Path)
     commands = tuple(" ".join(command.do) for command in journal.commands)
     left = listed(paths + commands) or "a restart that is due"
     what = f"changed by {origin(ledger, journal.run)} ({journal.who}): {left}"
-    if holder is not None:
+    if holder is not None and holder.waits_until is None:
         return Finding(name, "leftovers", what, "warn", "whoever works on it puts that back")
     return Finding(name, "leftovers", what, "fail", "put it back first: campaign recover")
 

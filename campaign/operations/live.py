@@ -1,15 +1,17 @@
 """What there is to see of runs under way: from the ledger and the kept files alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.engine.belief import believe
+from campaign.engine.counted import unlike
 from campaign.ledger import records
+from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
 from hypotheses.assumptions import Settings
-from hypotheses.observation import Counts, pooled
+from hypotheses.observation import Counts, Observation, pooled
 
 NEWEST = 400
 """As many trials of an observation are read one by one: its newest."""
@@ -19,7 +21,9 @@ NEWEST = 400
 class Reproduction:
     """An observation with its counts so far, and its newest trials.
 
-    `rule` says what ends it early (empty: nothing), `planned` how many trials it is to drive.
+    `rule` says what ends it early (empty: nothing), `planned` how many trials it is to drive;
+    `unlike` which of its conditions differ from the baseline's, in words: then their rates are not
+    compared.
     """
 
     record: records.Observation
@@ -27,6 +31,7 @@ class Reproduction:
     rule: str
     planned: int | None
     newest: tuple[records.Trial, ...]
+    unlike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,8 @@ class Live:
 
     `runs` are those of its playbooks that have begun, the last of which is the one to look at;
     `boots` include the way back (without a run) once that has begun. `baseline` pools the valid
-    baselines under the newest one's conditions, `hypotheses` are those the last run speaks to.
+    baselines under the newest one's conditions, which is `control` where there is one; `hypotheses`
+    are those the last run speaks to.
     """
 
     runs: tuple[records.Run, ...]
@@ -55,6 +61,7 @@ class Live:
     verdicts: tuple[records.Verdict, ...]
     requests: tuple[records.Request, ...]
     baseline: Counts
+    control: tuple[Observation, ...]
     outputs: tuple[Output, ...]
 
     @property
@@ -90,7 +97,7 @@ def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
     """
     with Ledger.open(workspace.ledger) as ledger:
         runs = ledger.batch_runs(batch)
-        newest = runs[-1]
+        newest, (baseline, control) = runs[-1], _baseline(ledger, runs, last)
         return Live(
             runs=runs,
             hypotheses=ledger.hypotheses_of(newest.id),
@@ -98,22 +105,29 @@ def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
             steps=tuple(sorted((step for run in runs for step in ledger.steps(run.id)),
                                key=lambda step: step.started_at)),
             cycles=tuple(one for run in runs for one in ledger.cycles(run.id)),
-            reproductions=tuple(_reproductions(ledger, newest.id)),
+            reproductions=tuple(_reproductions(ledger, newest.id, control)),
             verdicts=ledger.verdicts(newest.id),
             requests=ledger.requests(batch),
-            baseline=_baseline(ledger, runs, last),
+            baseline=baseline,
+            control=control,
             outputs=tuple(_outputs(workspace, ledger, runs)),
         )  # fmt: skip
 
 
-def _baseline(ledger: Ledger, runs: tuple[records.Run, ...], last: Live | None) -> Counts:
+def _baseline(
+    ledger: Ledger, runs: tuple[records.Run, ...], last: Live | None
+) -> tuple[Counts, tuple[Observation, ...]]:
     """The same as long as the runs stand as they did: thousands of baselines take their time."""
-    same = last is not None and last.runs == runs
-    return last.baseline if last is not None and same else pooled(ledger.baselines())
+    if last is not None and last.runs == runs:
+        return last.baseline, last.control
+    found = ledger.baselines()
+    return pooled(found), found[-1:]
 
 
-def _reproductions(ledger: Ledger, run: str) -> Iterator[Reproduction]:
-    counts = ledger.trial_counts(run)
+def _reproductions(
+    ledger: Ledger, run: str, baseline: Sequence[Observation]
+) -> Iterator[Reproduction]:
+    counts, accepted = ledger.trial_counts(run), ledger.terms(run).accepted.splitlines()
     for one in ledger.observations(run):
         have = counts.get(one.id, Counts())
         start = max(0, have.n + have.censored - NEWEST)
@@ -124,6 +138,11 @@ def _reproductions(ledger: Ledger, run: str) -> Iterator[Reproduction]:
             rule=terms.rule if terms else "",
             planned=ledger.planned(one.id),
             newest=ledger.trials(one.id, start),
+            unlike=tuple(
+                difference
+                for control in baseline
+                for difference in unlike(mapping(one.conditions), control.conditions, accepted)
+            ),
         )
 
 

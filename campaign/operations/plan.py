@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from campaign.engine.control import Controls
+from campaign.engine.dialling import NOBODY, Ahead
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
@@ -105,25 +106,35 @@ def _slugs(workspace: Workspace) -> tuple[str, ...]:
 
 
 def plan(
-    workspace: Workspace, request: Request, opening: Callable[[Hosts], None] = lambda _: None
+    workspace: Workspace,
+    request: Request,
+    opening: Callable[[Hosts], None] = lambda _: None,
+    ahead: Ahead = NOBODY,
 ) -> Planned:
     """Plans a run, changing nothing; hosts are opened for reading only.
 
-    `opening` gets them before any is dialled, so that another thread can give them up.
+    `opening` gets them before any is asked, so that another thread can give them up; `ahead` has
+    those that are dialled already.
 
     Errors: LoadError; those of `plan_on`.
     """
     system, playbooks = load(workspace, request)
-    with open_hosts(workspace, system, "plan") as hosts:
+    with open_hosts(workspace, system, "plan", ahead) as hosts:
         opening(hosts)
         return plan_on(hosts, workspace, system, playbooks, request.accepted)
 
 
 def open_hosts(
-    workspace: Workspace, system: System, run: str, *, takes_over: bool = False
+    workspace: Workspace,
+    system: System,
+    run: str,
+    ahead: Ahead = NOBODY,
+    *,
+    takes_over: bool = False,
 ) -> Hosts:
-    """The campaign's hosts, not dialled yet."""
-    return Hosts(workspace, system.hosts, run, system.lease_s, takes_over=takes_over)
+    """The campaign's hosts, dialled when they are first asked for if they are not in `ahead`."""
+    lease_s = system.lease_s
+    return Hosts(workspace, system.hosts, run, lease_s, takes_over=takes_over, ahead=ahead)
 
 
 def plan_on(

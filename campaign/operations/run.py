@@ -3,16 +3,20 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
+from campaign.engine.dialling import NOBODY, Ahead
 from campaign.engine.events import Emit
+from campaign.engine.guards import Guards, broken
 from campaign.engine.session import Hosts, Session
 from campaign.engine.stop import Stop
 from campaign.engine.together import Beside
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
+from campaign.operations.confirmed import Confirmed, as_confirmed, confirmed
 from campaign.operations.plan import Planned, Request, load, open_hosts, plan_on
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
@@ -40,6 +44,15 @@ class Ready:
     limits: Limits
     lapses: "tuple[HostLapse, ...]" = ()
 
+    def look_again(self) -> None:
+        """Plans anew, for a person who took a while to confirm what they saw.
+
+        Errors: CampaignError (REFUSED where the plan is another one now); those of `plan_on`.
+        """
+        seen = self.planned
+        planning = (self.hosts, self.workspace, seen.system, seen.playbooks, self.accepted)
+        as_confirmed(confirmed(seen), partial(plan_on, *planning))
+
     def execute(self, emit: Emit, stop: Stop) -> "Outcome":
         """Carries the plan out; whatever happens, what was changed is put back."""
         from campaign.engine.run import execute
@@ -57,25 +70,35 @@ class Ready:
             command=self.command,
             accepted=self.accepted,
             limits=self.limits,
+            guards=Guards(self.planned.system.guards, partial(broken, self.hosts), stop),
         )
         return execute(self.planned.plan, session)
 
 
 @contextmanager
 def ready(
-    workspace: Workspace, request: Request, command: str, limits: Limits = NO_LIMITS
+    workspace: Workspace,
+    request: Request,
+    command: str,
+    limits: Limits = NO_LIMITS,
+    ahead: Ahead = NOBODY,
+    given: Confirmed | None = None,
 ) -> Iterator[Ready]:
     """Locks the hosts, opens the ledger and plans. `command` is kept with the runs.
 
-    `limits` hold beside the campaign's budget.
+    `limits` hold beside the campaign's budget; `ahead` has the hosts that are dialled already,
+    `given` is the plan that was confirmed before.
 
     Errors: LoadError; CampaignError (REFUSED where another operator holds a host, changes are
-    outstanding, trials could not be compared or the budget does not reach, UNREACHABLE, USAGE).
+    outstanding, trials could not be compared, the budget does not reach or the plan is not the one
+    that was `given`; UNREACHABLE, USAGE).
     """
     system, playbooks = load(workspace, request)
+    if given is not None:
+        playbooks = tuple(map(given.drawn, playbooks))
     redactor = Redactor(system.secrets)
     with (
-        open_hosts(workspace, system, " ".join(request.playbooks)) as hosts,
+        open_hosts(workspace, system, " ".join(request.playbooks), ahead) as hosts,
         Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):
@@ -86,7 +109,8 @@ def ready(
         holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
         lapses = note_lapses(hosts, Books(recorder, system.cost))
-        planned = plan_on(hosts, workspace, system, playbooks, request.accepted)
+        make = partial(plan_on, hosts, workspace, system, playbooks, request.accepted)
+        planned = make() if given is None else as_confirmed(given, make)
         _refuse_incomparable(planned)
         own = limits.within(allowed(system.budget))
         with Ledger.open(workspace.ledger) as ledger:

@@ -5,20 +5,21 @@ from array import array
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from campaign.engine.again import Rejudged, judge_verdicts_anew
-from campaign.engine.events import StandingMoved
-from campaign.engine.standing import judge_anew
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.costs import RunCosts
 from campaign.ledger.filtering import EVERY_RUN, NO_HYPOTHESIS, RunFilter
 from campaign.ledger.reads import Ledger
-from campaign.ledger.recorder import Recorder
 from campaign.operations.meant import meant
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts
 from hypotheses.tally import Tally
+
+if TYPE_CHECKING:
+    from campaign.engine.again import Rejudged
+    from campaign.engine.events import StandingMoved
 
 OUTPUT = "output.log"
 """The name under which a reproducer's output is kept."""
@@ -199,8 +200,8 @@ class Retracted:
     """A run that was retracted, the verdicts that read otherwise without it, and what moved."""
 
     run: records.Run
-    rejudged: tuple[Rejudged, ...]
-    moved: tuple[StandingMoved, ...]
+    rejudged: "tuple[Rejudged, ...]"
+    moved: "tuple[StandingMoved, ...]"
 
 
 def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
@@ -209,6 +210,10 @@ def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
     The verdicts of later runs and the standings of all hypotheses are judged again without it.
     Errors: LoadError, CampaignError.
     """
+    from campaign.engine.again import judge_verdicts_anew
+    from campaign.engine.standing import judge_anew
+    from campaign.ledger.recorder import Recorder
+
     if not reason.strip():
         raise CampaignError(Exit.USAGE, "a retraction needs a reason", "give one with --reason")
     settings = workspace.load_system().statistics

@@ -1,7 +1,6 @@
 """The app: its modes, the ledger it follows, the run it started, and how it ends."""
 
 import os
-import signal
 import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -15,20 +14,21 @@ from textual.screen import Screen
 from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
 from campaign.operations.outstanding import outstanding
+from campaign.operations.plan import Planned
 from campaign.operations.status import Overview, Sums
 from campaign.tui.dialogs.help import HelpDialog, told_bindings
-from campaign.tui.dialogs.quit import Choice, QuitDialog
 from campaign.tui.dialogs.recover import RecoverDialog
 from campaign.tui.dialogs.run import RunDialog, Typed
 from campaign.tui.dialogs.text import TextDialog
+from campaign.tui.ending import Ending
 from campaign.tui.follow import Follower, LedgerChanged
 from campaign.tui.reading import Reading
+from campaign.tui.recovery import Recovery, recovery
 from campaign.tui.screens.campaign import CampaignScreen
 from campaign.tui.screens.history import HistoryScreen
 from campaign.tui.screens.live import LiveScreen
 from campaign.tui.screens.mode import ModeScreen
 from campaign.tui.screens.outside import OutsideScreen
-from campaign.tui.terminal import TerminalDriver
 from campaign.tui.the_app import TheApp
 from campaign.tui.themes import DARK, LIGHT, PLAIN
 from campaign.tui.widgets.dirty_bar import DirtyBar
@@ -80,7 +80,7 @@ class CampaignApp(TheApp):
         _mode("2", "live", "The run under way"),
         _mode("3", "history", "All runs"),
         Binding(
-            "question_mark",
+            "question_mark,f1",
             "explain",
             "Help",
             key_display="?",
@@ -102,15 +102,18 @@ class CampaignApp(TheApp):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._ending = False
+        self._ending = Ending(self)
         self._typed = Typed()
         self._follower: Follower | None = None
         self._overview: Reading[Overview] = Reading(self, self._show, self._cannot_read)
-        self._sums: Reading[Sums] = Reading(self, self._show_sums, self._cannot_read, rest=True)
+        self._sums: Reading[tuple[Workspace, Sums]] = Reading(
+            self, self._show_sums, self._cannot_read, rest=True
+        )
         self._system: Reading[System] = Reading(self, self._know, self._not_valid)
         self._config_at = 0
         self._left: Reading[tuple[str, ...]] = Reading(self, self._list_left, self._cannot_list)
         self._offered: tuple[str, ...] = ()
+        self._recovery: Reading[Recovery] = Reading(self, self._recovered)
         for theme in (DARK, LIGHT, PLAIN):
             self.register_theme(theme)
         self.theme = PLAIN.name if self.plain else os.environ.get("TEXTUAL_THEME", DARK.name)
@@ -118,7 +121,7 @@ class CampaignApp(TheApp):
     async def on_mount(self) -> None:
         # Threads that read hold the interpreter for so long before a key is looked at.
         sys.setswitchinterval(TURN_S)
-        self._handle_signals()
+        self._ending.handle_signals()
         try:
             self.open_workspace(Workspace.find(self.folder))
         except CampaignError:
@@ -178,10 +181,11 @@ class CampaignApp(TheApp):
         self._look_after(overview)
         workspace = self.workspace
         if overview.stale and workspace is not None:
-            self._sums.ask(lambda: reading.sums(workspace))
+            self._sums.ask(lambda: (workspace, reading.sums(workspace)))
 
-    def _show_sums(self, sums: Sums) -> None:
-        if self.overview is not None:
+    def _show_sums(self, found: tuple[Workspace, Sums]) -> None:
+        workspace, sums = found
+        if self.overview is not None and workspace == self.workspace:
             self.overview = reading.with_sums(self.overview, sums)
 
     def _look_after(self, overview: Overview) -> None:
@@ -205,8 +209,20 @@ class CampaignApp(TheApp):
     def action_recover(self) -> None:
         """Asks whether to put back what runs have left."""
         bar = self.screen_stack[0].query(DirtyBar)
-        if bar and not isinstance(self.screen, RecoverDialog):
+        if bar and not self.recovering and not isinstance(self.screen, RecoverDialog):
             self.push_screen(RecoverDialog(bar.first().lines()))
+
+    def recover(self) -> None:
+        workspace = self.workspace
+        if workspace is not None and not self.recovering:
+            self.recovering = True
+            self._recovery.ask(lambda: recovery(workspace))
+
+    def _recovered(self, found: Recovery) -> None:
+        """Says what was put back; ends the app where it waits for that."""
+        self.recovering, self.outstanding = False, found.remaining
+        if not self._ending.recovery_ended(found.exit):
+            self.push_screen(TextDialog("campaign recover", found.text))
 
     def _cannot_read(self, why: str) -> None:
         """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
@@ -218,15 +234,18 @@ class CampaignApp(TheApp):
         self.opened_run = run
         self.switch_mode("history")
 
-    def start_run(self, arguments: Sequence[str]) -> None:
-        """Starts `campaign ARGUMENTS` (a run) as a child process, and goes to the live screen."""
+    def start_run(self, arguments: Sequence[str], planned: Planned) -> None:
+        """Starts `campaign ARGUMENTS` as a child process, and goes to the live screen.
+
+        It is a run of what was `planned`, and refuses to be any other.
+        """
         if self.workspace is None:
             return
         if self.runner.busy:
             self.notify(f"This is still running: {self.runner.command}", severity="warning")
             return
         try:
-            self.runner.start(self.workspace, arguments, self._tell_of_end)
+            self.runner.start(self.workspace, arguments, planned, self._tell_of_end)
         except OSError as error:
             self.notify(f"It could not be started: {error.strerror}", severity="error")
             return
@@ -238,8 +257,7 @@ class CampaignApp(TheApp):
 
     def _run_ended(self, code: int) -> None:
         """Shows the last words of the run that was started here; ends the app where it waits."""
-        if self._ending:
-            self.exit(code)
+        if self._ending.run_ended(code):
             return
         words = ENDS.get(code, f"ended with {code}")
         heading = f"{self.runner.command}: {words}"
@@ -256,51 +274,25 @@ class CampaignApp(TheApp):
             self.push_screen(RunDialog(self._typed))
 
     async def action_quit(self) -> None:
-        """Ends the app; asks first while a run that was started here goes on."""
-        if self._ending:
-            self.notify("Everything is being put back; this ends when that is done.", markup=False)
-        elif self.runner.busy:
-            self.push_screen(QuitDialog(self.runner.command), self._quit_chosen)
-        else:
-            self.exit(0)
+        """Ends the app; asks first while something that was started here goes on."""
+        self._ending.quit()
 
-    def _quit_chosen(self, choice: Choice | None) -> None:
-        if choice is Choice.ABORT:
-            self.end_run(signal.SIGINT)
-            self.switch_mode("live")
-            self.notify("Everything is put back first; this ends when that is done.", markup=False)
-
-    def end_run(self, number: signal.Signals) -> None:
-        """Asks the run to put back; once it has ended, the app ends with its exit code."""
-        self._ending = True
-        self.runner.ask_to_stop(number)
-
-    def _handle_signals(self) -> None:
-        """A terminal that vanishes, or a request to end, puts back what was started here."""
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGHUP, signal.SIGTERM):
-            loop.add_signal_handler(number, self._signalled, number)
-
-    def _signalled(self, number: signal.Signals) -> None:
-        if number is signal.SIGHUP and isinstance(self._driver, TerminalDriver):
-            self._driver.let_go()
-        if self.runner.busy:
-            self.end_run(number)
-        else:
-            self.exit(128 + number)
-
-    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
-        """Modes are there once a workspace is open, recovering where something was left."""
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What would do something now: modes are there once a workspace is open, and so on."""
         if action == "recover":
-            return self.overview is not None and bool(self.overview.left)
+            left = self.overview.left if self.overview is not None else ()
+            return bool(left) and not self.recovering
+        if action == "copy_command":
+            return bool(self.command)
+        if action == "toggle_theme":
+            return not self.plain
+        if action == "switch_mode" and parameters == (self.current_mode,):
+            return False
         return not (action in _WORKSPACE_ONLY and self.workspace is None)
 
     def action_toggle_theme(self) -> None:
         """Changes between the dark and the light theme."""
-        if self.theme != PLAIN.name:
-            self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
+        self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
 
     def action_explain(self) -> None:
         """Explains the focused thing and its keys."""

@@ -8,6 +8,11 @@ from campaign.workspace import Workspace
 FOLDER = "demo-campaign"
 
 
+def is_demo_open(app: TheApp) -> bool:
+    """Whether the workspace that is open is one of the demo."""
+    return app.workspace is not None and demo.is_demo(app.workspace.root)
+
+
 def open_demo(app: TheApp) -> None:
     """Opens the demo in the folder the app was started in; makes it there first if need be."""
 

@@ -1,5 +1,6 @@
 """A run started from here: a child process that runs the very command that was shown."""
 
+import json
 import os
 import shlex
 import signal
@@ -12,11 +13,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from campaign.cli.parent import PARENT
+from campaign.cli.plans import as_data
+from campaign.cli.run import AS_PLANNED
 from campaign.cli.text import shown
+from campaign.operations.plan import Planned
 from campaign.workspace import Workspace
 
 KEPT = 10
-"""What so many runs have printed is kept."""
+"""What so many runs have printed is kept, and the plans that they were held to."""
 _LAST_LINES, _LAST_BYTES = 12, 8192
 
 
@@ -45,15 +49,21 @@ class Runner:
         return self._child.pid if self._child is not None else None
 
     def start(
-        self, workspace: Workspace, arguments: Sequence[str], ended: Callable[[int], None]
+        self,
+        workspace: Workspace,
+        arguments: Sequence[str],
+        planned: Planned,
+        ended: Callable[[int], None],
     ) -> None:
         """Starts `campaign ARGUMENTS` in a session of its own; its exit code goes to `ended`.
 
-        `ended` is called in a thread. To be called in the main thread: the child ends with the
-        thread that started it. Errors: OSError.
+        It is a run of what was `planned`. `ended` is called in a thread. To be called in the main
+        thread: the child ends with the thread that started it. Errors: OSError.
         """
         self.command, self.asked = command_text(arguments), False
         self._printed = _new_file(workspace.started)
+        plan = self._printed.with_suffix(".json")
+        plan.write_text(json.dumps(as_data(planned)), encoding="utf-8")
         with self._printed.open("wb") as printed:
             self._child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "campaign.cli", *arguments],
@@ -61,7 +71,7 @@ class Runner:
                 stdout=printed,
                 stderr=printed,
                 cwd=workspace.root,
-                env={**os.environ, PARENT: str(os.getpid())},
+                env={**os.environ, PARENT: str(os.getpid()), AS_PLANNED: str(plan)},
                 start_new_session=True,
             )
         child = self._child
@@ -87,6 +97,7 @@ def _new_file(folder: Path) -> Path:
     """A new file in `folder`, in which few are kept. Errors: OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in sorted(folder.glob("*.log"))[: 1 - KEPT]:
-        with suppress(OSError):
-            old.unlink()
+        for one in (old, old.with_suffix(".json")):
+            with suppress(OSError):
+                one.unlink()
     return folder / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"

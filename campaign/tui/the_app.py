@@ -10,6 +10,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.reactive import reactive
 
+from campaign.operations.plan import Planned
 from campaign.operations.status import Overview
 from campaign.tui.runner import Runner
 from campaign.tui.terminal import TerminalDriver
@@ -23,8 +24,8 @@ class TheApp(App[int]):
     `overview` is what the ledger said last, None before the first answer; `problem` is one
     line where it could not be read, and empty otherwise. `system` is campaign.yaml while that is
     valid, `invalid` says that it is not; `outstanding` is what the hosts have yet to put back after
-    a run, `opened_run` the id of the run that history is to show, `command` that of what was done
-    last.
+    a run, `recovering` that they are at it; `opened_run` is the id of the run that history is to
+    show, `command` that of what was done last.
     """
 
     overview: reactive[Overview | None] = reactive(None)
@@ -32,6 +33,7 @@ class TheApp(App[int]):
     invalid: reactive[bool] = reactive(False)
     system: reactive[System | None] = reactive(None)
     outstanding: reactive[tuple[str, ...]] = reactive(())
+    recovering: reactive[bool] = reactive(False, bindings=True)
     opened_run: reactive[str] = reactive("")
 
     def __init__(self, folder: Path) -> None:
@@ -59,8 +61,15 @@ class TheApp(App[int]):
         """Opens the run of that id on the history screen."""
 
     @abstractmethod
-    def start_run(self, arguments: Sequence[str]) -> None:
-        """Starts `campaign ARGUMENTS` (a run) as a child process, and goes to the live screen."""
+    def start_run(self, arguments: Sequence[str], planned: Planned) -> None:
+        """Starts `campaign ARGUMENTS` as a child process, and goes to the live screen.
+
+        It is a run of what was `planned`, and refuses to be any other.
+        """
+
+    @abstractmethod
+    def recover(self) -> None:
+        """Puts back what runs have left, and says how that ended; see `recovering`."""
 
     def tell(self, why: str) -> None:
         """Shows one line about something that went wrong."""
@@ -73,9 +82,8 @@ class TheApp(App[int]):
 
     def action_copy_command(self) -> None:
         """Copies the command of what was done last."""
-        if self.command:
-            self.copy_to_clipboard(self.command)
-            self.notify(f"copied: {self.command}", markup=False)
+        self.copy_to_clipboard(self.command)
+        self.notify(f"copied: {self.command}", markup=False)
 
 
 def app_of(node: DOMNode) -> TheApp:

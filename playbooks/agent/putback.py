@@ -85,11 +85,13 @@ def put_back(session: Session, request: Header, _body: bytes) -> Tuple[Header, b
     return outcome.as_json(), b""
 
 
-def undo_commands(session: Session, _request: Header, _body: bytes) -> Tuple[Header, bytes]:
-    """Verb: undoes every noted command, the last one first; files stay as they are."""
+def undo_commands(session: Session, request: Header, _body: bytes) -> Tuple[Header, bytes]:
+    """Verb: undoes the noted commands of `ids`, the last one first; files stay as they are."""
     require(session)
     journal, outcome = load(session.state_dir), Outcome()
-    _undo_all(journal, outcome)
+    for command in journal.commands[::-1]:
+        if command.id in request["ids"]:
+            _take_back(journal, command, outcome)
     return outcome.as_json(), b""
 
 

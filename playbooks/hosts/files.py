@@ -1,6 +1,6 @@
 """A host's files and its journal, typed: read, apply, put back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -213,9 +213,9 @@ class FileVerbs:
         header, _ = self.connection.call("put_back", paths=wanted)
         return _outcome(header)
 
-    def undo_commands(self) -> PutBack:
-        """Undoes every noted command, the last one first, and touches no file."""
-        header, _ = self.connection.call("undo_commands")
+    def undo_commands(self, ids: Collection[str]) -> PutBack:
+        """Undoes the noted commands of `ids`, the last one first, and touches no file."""
+        header, _ = self.connection.call("undo_commands", ids=list(ids))
         return _outcome(header)
 
     def settle(self) -> None:

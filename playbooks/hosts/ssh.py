@@ -11,7 +11,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from playbooks.absent import without
@@ -42,21 +42,23 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())  # what matters 
 class SshChannel:
     """Starts an agent on another machine, as root where the target says `sudo`.
 
-    The agent's code goes along where the host does not have it yet. `replaces` is the pid of our
-    own agent there whose connection was lost: it may not have learnt of it, and is told to end, so
-    that its lock can be taken. Raises HostError, kinds:
-    "ssh-config", "unreachable", "unknown-key", "changed-key", "revoked-key", "auth", "no-sudo",
-    "sudo-password", "no-python", "start-failed".
+    The agent's code goes along where the host does not have it yet. `way` are the sshds to pass,
+    where they are known: `route(target)`. `replaces` is the pid of our own agent there whose
+    connection was lost: it may not have learnt of it, and is told to end, so that its lock can be
+    taken. Raises HostError, kinds: "ssh-config", "unreachable", "unknown-key", "changed-key",
+    "revoked-key", "auth", "no-sudo", "sudo-password", "no-python", "start-failed".
     """
 
-    def __init__(self, target: SshTarget, *, replaces: int = 0) -> None:
+    def __init__(
+        self, target: SshTarget, way: Sequence[Endpoint] | None = None, *, replaces: int = 0
+    ) -> None:
         self._target = target
         self._closing = threading.Event()
         self._stderr = collections.deque[bytes](maxlen=_LAST_LINES)
         self._threads: list[threading.Thread] = []
         self._hops = contextlib.ExitStack()
         try:
-            self._endpoint, self._transport = _dial(target, self._hops)
+            self._endpoint, self._transport = _dial(target, way or route(target), self._hops)
             with _reaching(self._endpoint, STARTING_LIMIT_S):
                 self._channel = self._transport.open_session(timeout=STARTING_LIMIT_S)
             self._run_beside(self._drain_stderr)
@@ -215,10 +217,12 @@ def _about(python: str, said: str) -> str:
     return next((line for line in lines if python in line), lines[-1] if lines else "nothing said")
 
 
-def _dial(target: SshTarget, hops: contextlib.ExitStack) -> tuple[Endpoint, paramiko.Transport]:
+def _dial(
+    target: SshTarget, way: Sequence[Endpoint], hops: contextlib.ExitStack
+) -> tuple[Endpoint, paramiko.Transport]:
     """Connects and logs in, hop by hop; `hops` closes it all, the last hop first."""
     transport: paramiko.Transport | None = None
-    *jumps, last = route(target)
+    *jumps, last = way
     for jump in jumps:
         transport = _pass(jump, transport, target, hops)
     return last, _pass(last, transport, target, hops)

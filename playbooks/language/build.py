@@ -1,14 +1,13 @@
 """From checked shapes to the frozen dataclasses that everything else works with."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
-from playbooks.env import dropins
-from playbooks.language import schema, system_schema
+from playbooks.language import parse_schema, schema, system_schema
+from playbooks.language.build_services import Place, below, guard, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
 from playbooks.playbook import (
@@ -36,24 +35,12 @@ from playbooks.playbook import (
 from playbooks.schedule import Schedule
 from playbooks.system import (
     Budget,
-    CommandProbe,
-    CommandSpec,
     Cost,
-    EnvMethod,
-    HealthCheck,
     Host,
-    HttpProbe,
-    LogProbe,
-    Manager,
     ParseSpec,
-    Probe,
-    ProcessSpec,
     Reproducer,
-    Service,
     Ssh,
     System,
-    SystemdSpec,
-    TcpProbe,
 )
 from playbooks.templates import render
 
@@ -63,13 +50,18 @@ def system(
 ) -> System:
     """The system that a checked campaign.yaml in the folder `root` describes."""
     only = next(iter(shape.hosts))
+    local = [
+        name for name, one in shape.hosts.items() if isinstance(one, system_schema.LocalHostShape)
+    ]
+    place = Place(root, only, frozenset(local))
     reproducers = document.root.get("reproducers")
+    services = {name: service(name, one, place) for name, one in shape.services.items()}
     return System(
         campaign=shape.campaign,
         symptom=shape.symptom,
         root=root,
         hosts={name: _host(name, one, root) for name, one in shape.hosts.items()},
-        services={name: _service(name, one, only, root) for name, one in shape.services.items()},
+        services=services,
         restart_groups=tuple(map(tuple, shape.restart_groups)),
         reproducers={
             name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
@@ -78,6 +70,8 @@ def system(
         versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
         budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
+        guards=tuple(guard(one, place) for one in shape.guard),
+        on_failure=on_failure(shape.on_failure, services, place),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
@@ -102,66 +96,6 @@ def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
     return Host(name, reached, shape.python)
 
 
-def _below(root: Path, path: str) -> str:
-    return os.path.normpath(root / path)
-
-
-def _service(name: str, shape: system_schema.ServiceShape, only: str, root: Path) -> Service:
-    manager = _manager(shape, root)
-    return Service(
-        name=name,
-        host=shape.host or only,
-        manager=manager,
-        env=_env_method(shape.env, manager, root) if shape.env else None,
-        health=tuple(_health_check(one) for one in shape.health),
-        ports=tuple(shape.ports),
-        stop_timeout_s=shape.stop_timeout,
-    )
-
-
-def _health_check(shape: system_schema.HealthShape) -> HealthCheck:
-    on = None if isinstance(shape, system_schema.LogHealthShape) else shape.on
-    return HealthCheck(_probe(shape), shape.timeout, shape.settle, on)
-
-
-def _manager(shape: system_schema.ServiceShape, root: Path) -> Manager:
-    match shape:
-        case system_schema.ProcessServiceShape(process=one):
-            cwd = _below(root, one.cwd)
-            return ProcessSpec(tuple(one.command), cwd, one.log_max_bytes, one.log_keep)
-        case system_schema.SystemdServiceShape(systemd=unit):
-            return SystemdSpec(unit.unit, unit.user)
-        case system_schema.CommandServiceShape(command=one):
-            return CommandSpec(
-                start=tuple(one.start),
-                stop=tuple(one.stop),
-                status=tuple(one.status),
-                cwd=_below(root, one.cwd),
-                restart=tuple(one.restart) if one.restart else None,
-                pids=tuple(one.pids) if one.pids else None,
-                log=_below(root, one.log) if one.log else None,
-            )
-
-
-def _env_method(shape: system_schema.EnvMethodShape, manager: Manager, root: Path) -> EnvMethod:
-    if shape.path is not None:
-        return EnvMethod(shape.via, _below(root, shape.path))
-    unit = manager.unit if isinstance(manager, SystemdSpec) else ""
-    return EnvMethod(shape.via, dropins.default_path(unit))
-
-
-def _probe(shape: system_schema.HealthShape) -> Probe:
-    match shape:
-        case system_schema.HttpHealthShape():
-            return HttpProbe(shape.http, shape.expect, shape.match, shape.method, shape.body)
-        case system_schema.TcpHealthShape():
-            return TcpProbe(shape.tcp)
-        case system_schema.CommandHealthShape():
-            return CommandProbe(tuple(shape.command))
-        case system_schema.LogHealthShape():
-            return LogProbe(shape.log)
-
-
 def _reproducer(
     name: str, shape: system_schema.ReproducerShape, only: str, root: Path, trials: Node
 ) -> Reproducer:
@@ -172,7 +106,7 @@ def _reproducer(
         parse=_parse(shape.parse),
         timeout_s=shape.timeout,
         on_timeout=shape.on_timeout,
-        cwd=_below(root, shape.cwd),
+        cwd=below(root, shape.cwd),
         env=dict(shape.env),
         trials=trials.text or None,
         crash_is=shape.crash_is,
@@ -180,33 +114,24 @@ def _reproducer(
     )
 
 
-def _parse(shape: system_schema.ParseShape | None) -> ParseSpec:
-    match shape:
-        case None:
-            return ParseSpec("exit")
-        case system_schema.CountsParseShape():
-            return _parse_spec("counts", shape.counts)
-        case system_schema.RegexParseShape():
-            return _parse_spec("regex", shape.regex, match=shape.regex.match)
-        case system_schema.JsonlParseShape(jsonl=names):
-            fields = {
-                "id": names.id,
-                "key": names.key,
-                "seconds": names.seconds,
-                "attempts": names.attempts,
-            }
-            return _parse_spec("jsonl", names, outcome=names.outcome, **fields)
-
-
-def _parse_spec(
-    form: str, outcomes: system_schema.OutcomesShape, **options: str | None
-) -> ParseSpec:
+def _parse(shape: parse_schema.AnyParseShape | None) -> ParseSpec:
+    """A shape's one field is the format; what is no outcome below it is an option of that."""
+    if shape is None:
+        return ParseSpec("exit")
+    ((form, below),) = shape
+    options = {
+        name: "true" if value is True else value
+        for name, value in below
+        if isinstance(value, str) or value is True
+    }
+    lists = {name: value for name, value in below if isinstance(value, list)}
     return ParseSpec(
-        form,
-        frozenset(outcomes.fail),
-        frozenset(outcomes.passed),
-        frozenset(outcomes.censored),
-        {name: value for name, value in options.items() if value is not None},
+        form.removesuffix("_"),
+        frozenset(lists.get("fail", ())),
+        frozenset(lists.get("passed", ())),
+        frozenset(lists.get("censored", ())),
+        options,
+        tuple(lists.get("attributes", ())),
     )
 
 
@@ -303,7 +228,7 @@ def _patch(shape: schema.PatchShape, filling: Filling) -> tuple[Patch, str]:
         case schema.ReplacePatchShape(replace=one):
             change = Replace(one.path, one.old, one.new, one.count)
             title = f"replace in {one.path}"
-    root = _below(filling.root, shape.root)
+    root = below(filling.root, shape.root)
     return Patch(shape.host or filling.only, root, change, tuple(shape.removes)), title
 
 
@@ -344,7 +269,7 @@ def _command(
         undo=tuple(map(fill, shape.undo)) if shape.undo else None,
         check=tuple(map(fill, shape.check)) if shape.check else None,
         timeout_s=shape.timeout,
-        cwd=_below(filling.root, shape.cwd) if shape.cwd else None,
+        cwd=below(filling.root, shape.cwd) if shape.cwd else None,
     )
     script = shape.do[:2] == ["/bin/sh", "-c"]
     said = shown(action.do[-1] if script else " ".join(action.do))

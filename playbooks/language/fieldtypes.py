@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -20,6 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import CoreSchema, NullableSchema, WithDefaultSchema
 
+from playbooks.expressions import Expression
 from playbooks.language.durations import (
     DURATION,
     DURATION_PATTERN,
@@ -165,8 +166,19 @@ def _needs(*names: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _expression(text: str) -> Expression:
+    try:
+        return Expression(text)
+    except ValueError as error:
+        raise refused(f"not a regular expression that can be used: {error}") from None
+
+
+def _searched(text: str) -> str:
+    return _expression(text).source
+
+
 def _outcome(text: str) -> str:
-    found = groups(text)
+    found = _expression(text).groups
     if "outcome" not in found and not {"fail", "total"} <= found:
         raise refused(
             "the regular expression needs the named group (?P<outcome>...), "
@@ -262,6 +274,15 @@ def short_for(key: str, text: Any) -> tuple[BeforeValidator, _AlsoText]:
     return BeforeValidator(expand), _AlsoText(text)
 
 
+def alone(*keys: str) -> tuple[BeforeValidator, _AlsoText]:
+    """Lets each of `keys`, as a text, stand for the mapping that has it with nothing below."""
+
+    def expand(value: object) -> object:
+        return {value: {}} if isinstance(value, str) and value in keys else value
+
+    return BeforeValidator(expand), _AlsoText(Literal[keys])
+
+
 def chosen_by(*words: str) -> Discriminator:
     """Chooses among variants by the word under `by`; their tags are `=WORD`."""
 
@@ -315,5 +336,6 @@ Regex = Annotated[
 ]
 KeyRegex = Annotated[Regex, _needs("key")]
 KeyValueRegex = Annotated[Regex, _needs("key", "value")]
-OutcomeRegex = Annotated[Regex, AfterValidator(_outcome)]
+SearchedRegex = Annotated[str, AfterValidator(_searched), WithJsonSchema(_REGEX_SCHEMA)]
+OutcomeRegex = Annotated[str, AfterValidator(_outcome), WithJsonSchema(_REGEX_SCHEMA)]
 Words = Annotated[list[str], BeforeValidator(_words), WithJsonSchema(_WORDS_SCHEMA)]

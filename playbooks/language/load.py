@@ -13,7 +13,13 @@ from playbooks.language.machines import check_machines, check_roots
 from playbooks.language.marks import read
 from playbooks.language.order import check_order
 from playbooks.language.problems import LoadError, Problem
-from playbooks.language.references import Scope, check_playbook, check_system, variables_of
+from playbooks.language.references import (
+    Scope,
+    check_parsers,
+    check_playbook,
+    check_system,
+    variables_of,
+)
 from playbooks.language.schema import HypothesesFile, PlaybookFile
 from playbooks.language.system_schema import CampaignFile
 from playbooks.playbook import Playbook
@@ -44,7 +50,10 @@ def load_system(path: Path, environ: Mapping[str, str]) -> System:
     check_machines(document)
     document.finish()
     assert shape is not None
-    return build.system(shape, document, path.parent.resolve(), environ)
+    system = build.system(shape, document, path.parent.resolve(), environ)
+    check_parsers(document, system)
+    document.finish()
+    return system
 
 
 def load_playbook(

@@ -36,14 +36,14 @@ def document() -> str:
         shapes = schema.get("$defs", {})
         parts += [f"## {title}\n", f"{about}\n", *_shape(schema, name)]
         for shape_name, shape in shapes.items():
-            if shape.get("properties"):
+            if "properties" in shape:
                 parts += [f"### {_heading(name, shape_name)}\n", *_shape(shape, name)]
     return "\n".join(parts)
 
 
 def _heading(file: str, shape: str) -> str:
     """Words that are one heading in the whole page, whatever other files call their shapes."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", shape.removesuffix("Shape")).lower()
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", shape.removesuffix("Shape")).lower()
     return f"{words} ({file})"
 
 
@@ -62,6 +62,8 @@ def _shape(schema: Schema, file: str) -> Iterator[str]:
     ]
     if rows:
         yield "\n".join(["| key | value | meaning |", "|---|---|---|", *rows, ""])
+    elif "properties" in schema:
+        yield "No keys: `{}`.\n"
     elif "items" in schema:
         yield f"A list of {_kind(schema['items'], file)}.\n"
 

@@ -4,13 +4,16 @@ All of it reads the nodes, not the models, so that it also works beside what doe
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from playbooks.language.fieldtypes import is_url
+from playbooks.language.known import check_distinct, check_host, check_known
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import meant, shown, suggest
+from playbooks.language.service_references import check_service, check_watch
+from playbooks.parsers import ParseError, make
 from playbooks.system import Reproducer, System
 from playbooks.templates import TemplateError, names, render, unset
 
@@ -22,12 +25,13 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
     root = document.root
     hosts, services = tuple(root.get("hosts").entries), tuple(root.get("services").entries)
     for service in root.get("services").entries.values():
-        _host(document, service, "host", hosts)
+        check_host(document, service, "host", hosts)
         for check in service.get("health").items:
-            _known(document, check.get("on"), "host", hosts)
+            check_known(document, check.get("on"), "host", hosts)
         _env_method(document, service)
+        check_service(document, service, hosts)
     for reproducer in root.get("reproducers").entries.values():
-        _host(document, reproducer, "on", hosts)
+        check_host(document, reproducer, "on", hosts)
         _well_formed(document, reproducer)
         _outcomes(document, reproducer)
         _exposure(document, reproducer)
@@ -35,32 +39,11 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
         if name not in services:
             what = f"unknown service {shown(name)}{suggest(name, services)}"
             document.report(command.key, what)
+    check_watch(document, root, hosts, services)
     _groups(document, root.get("restart_groups"), services)
     _ports(document, root.get("services"), hosts)
     for name, secret in root.get("secrets").entries.items():
         _secret(document, name, secret.get("env"), environ)
-
-
-def _known(document: Document, node: Node, kind: str, known: Collection[str]) -> None:
-    for one in node.texts():
-        if one.text not in known:
-            hint = suggest(one.text, known)
-            document.report(one.mark, f"unknown {kind} {shown(one.text)}{hint}")
-
-
-def _distinct(document: Document, nodes: Iterable[Node]) -> None:
-    seen: set[str] = set()
-    for node in nodes:
-        if node.text in seen:
-            document.report(node.mark, f"{shown(node.text)} is named twice")
-        seen.add(node.text)
-
-
-def _host(document: Document, owner: Node, key: str, hosts: Collection[str]) -> None:
-    _known(document, owner.get(key), "host", hosts)
-    if owner.kind == "mapping" and key not in owner.entries and len(hosts) > 1:
-        what = f"missing key '{key}': there are {len(hosts)} hosts ({', '.join(hosts)})"
-        document.report(owner.key, what)
 
 
 def _env_method(document: Document, service: Node) -> None:
@@ -80,8 +63,8 @@ def _env_method(document: Document, service: Node) -> None:
 def _groups(document: Document, groups: Node, services: Collection[str]) -> None:
     owners: dict[str, int] = {}
     for number, group in enumerate(groups.items):
-        _known(document, group, "service", services)
-        _distinct(document, group.texts())
+        check_known(document, group, "service", services)
+        check_distinct(document, group.texts())
         for service in group.texts():
             if owners.setdefault(service.text, number) != number:
                 what = f"{shown(service.text)} is in two restart groups: join them"
@@ -96,7 +79,7 @@ def _ports(document: Document, services: Node, hosts: Sequence[str]) -> None:
             owner = owners.setdefault((host, port.text), name)
             if owner != name:
                 document.report(port.mark, f"port {port.text} is already that of {shown(owner)}")
-        _distinct(document, service.get("ports").items)
+        check_distinct(document, service.get("ports").items)
 
 
 def _well_formed(document: Document, reproducer: Node) -> None:
@@ -134,7 +117,7 @@ def _exposure(document: Document, reproducer: Node) -> None:
     told = not reproducer.get("parse") and exposure.text == "seconds"
     for name, options in reproducer.get("parse").entries.items():
         match = options.get("match").text
-        told = name == "jsonl" and exposure.text in options.entries
+        told = name in ("jsonl", "json") and exposure.text in options.entries
         told = told or (name == "regex" and f"(?P<{exposure.text}>" in match)
     if exposure and not told:
         what = f"exposure: {exposure.text} needs trials that tell theirs: give 'parse' jsonl with"
@@ -143,6 +126,16 @@ def _exposure(document: Document, reproducer: Node) -> None:
         document.report(
             exposure.mark, f"{what} {where}{alone if exposure.text == 'seconds' else ''}"
         )
+
+
+def check_parsers(document: Document, system: System) -> None:
+    """Reports what a format itself refuses, such as an outcome that it does not have."""
+    for name, reproducer in system.reproducers.items():
+        try:
+            make(reproducer.parse)
+        except ParseError as error:
+            mark = document.root.get("reproducers", name, "parse").mark
+            document.report(mark, str(error).removeprefix("parse: "))
 
 
 def _secret(document: Document, name: str, node: Node, environ: Mapping[str, str]) -> None:
@@ -177,7 +170,7 @@ def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
     for step in document.root.get("steps").items:
         _services(document, step, scope.system)
         for key, owner_key in (("patch", "host"), ("command", "on"), ("http", "on")):
-            _host(document, step.get(key), owner_key, tuple(scope.system.hosts))
+            check_host(document, step.get(key), owner_key, tuple(scope.system.hosts))
         _patch(document, step.get("patch"), scope)
         _env(document, step.get("env"), scope)
         used.update(_templates(document, step, values))
@@ -193,7 +186,7 @@ def variables_of(document: Document, scope: Scope) -> dict[str, str]:
 
 
 def _slugs(document: Document, node: Node, scope: Scope) -> None:
-    _distinct(document, node.texts())
+    check_distinct(document, node.texts())
     known = scope.hypotheses
     if known is None:
         return
@@ -206,12 +199,12 @@ def _slugs(document: Document, node: Node, scope: Scope) -> None:
 def _conflicts(document: Document, root: Node, scope: Scope) -> None:
     own = root.get("name").text
     others = [one for one in scope.playbooks if one != own]
-    _distinct(document, root.get("conflicts_with").texts())
+    check_distinct(document, root.get("conflicts_with").texts())
     for one in root.get("conflicts_with").texts():
         if one.text == own:
             document.report(one.mark, "a playbook does not conflict with itself: name another")
         else:
-            _known(document, one, "playbook", others)
+            check_known(document, one, "playbook", others)
 
 
 def _plain(document: Document, name: str, node: Node) -> None:
@@ -222,10 +215,10 @@ def _plain(document: Document, name: str, node: Node) -> None:
 def _services(document: Document, step: Node, system: System) -> None:
     lists = [step.get(action, "services") for action in ("env", "restart", "collect")]
     for node in lists:
-        _distinct(document, node.texts())
+        check_distinct(document, node.texts())
     sides = [step.get("compare", side, "log") for side in ("left", "right", "known_bad")]
     for node in (*lists, *sides):
-        _known(document, node, "service", system.services)
+        check_known(document, node, "service", system.services)
 
 
 def _patch(document: Document, patch: Node, scope: Scope) -> None:
@@ -267,7 +260,7 @@ def _env(document: Document, env: Node, scope: Scope) -> None:
         if service is not None and service.env is None:
             what = f"service {shown(node.text)} has no 'env' in campaign.yaml: say how it is edited"
             document.report(node.mark, what)
-    _distinct(document, env.get("unset").texts())
+    check_distinct(document, env.get("unset").texts())
     for node in env.get("unset").texts():
         if node.text in env.get("set").entries:
             document.report(node.mark, f"{shown(node.text)} is both set and unset")
@@ -306,7 +299,7 @@ def _reproduce(
 ) -> Iterator[str]:
     """Reports what a reproducer is not given; yields the names that it and the step use."""
     use, own = node.get("use"), node.get("vars").entries
-    _known(document, use, "reproducer", scope.system.reproducers)
+    check_known(document, use, "reproducer", scope.system.reproducers)
     reproducer = scope.system.reproducers.get(use.text)
     for name, value in own.items():
         _plain(document, name, value)

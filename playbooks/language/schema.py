@@ -22,14 +22,13 @@ from playbooks.language.fieldtypes import (
     Text,
     Timeout,
     Variable,
-    Words,
     chosen_by,
     describe,
     entry,
     one_of,
     short_for,
 )
-from playbooks.language.system_schema import CampaignFile, RequestShape
+from playbooks.language.system_schema import CampaignFile, RequestShape, UndoableShape
 
 
 class _PatchShape(Shape):
@@ -124,12 +123,8 @@ class CompareShape(Shape):
     known_bad: KnownBadShape | None = entry("log", "The keys corrupted on purpose.", None)
 
 
-class CommandShape(Shape):
+class CommandShape(UndoableShape):
     on: Name | None = entry("host", "Where it runs; may be left out for the only host.", None)
-    do: Words = entry("command", "What to run: a list of words, or one text for /bin/sh.")
-    undo: Words | None = entry("command", "What takes its effect back.", None)
-    check: Words | None = entry("command", "Exits 0 while its effect is in place.", None)
-    timeout: Timeout = entry("duration", "How long each may take.", "1m")
     cwd: Text | None = entry("folder", "Where they run, relative to the workspace.", None)
 
 

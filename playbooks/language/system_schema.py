@@ -8,7 +8,6 @@ from playbooks.language.fieldtypes import (
     Address,
     Duration,
     Name,
-    OutcomeRegex,
     Port,
     Regex,
     Scalar,
@@ -24,6 +23,7 @@ from playbooks.language.fieldtypes import (
     one_of,
     short_for,
 )
+from playbooks.language.parse_schema import ParseShape
 from playbooks.language.statistics import StatisticsShape
 
 
@@ -133,12 +133,55 @@ HealthShape = Annotated[
 ]
 
 
+class HttpProofShape(RequestShape):
+    http: Url = entry("URL", "What is asked; `match` holds {{ value }}.")
+
+
+class CommandProofShape(Shape):
+    command: Words = entry("command", "Exits 0 where the variable has {{ value }}.")
+
+
+class LogProofShape(Shape):
+    log: Regex = entry("regex", "Finds what the service logs of {{ value }} after its start.")
+
+
+ProofShape = Annotated[
+    Annotated[HttpProofShape, Tag("=http")]
+    | Annotated[CommandProofShape, Tag("=command")]
+    | Annotated[LogProofShape, Tag("=log")],
+    one_of("http", "command", "log"),
+]
+
+
+class UndoableShape(Shape):
+    do: Words = entry("command", "What to run: a list of words, or one text for /bin/sh.")
+    undo: Words | None = entry("command", "What takes its effect back.", None)
+    check: Words | None = entry("command", "Exits 0 while its effect is in place.", None)
+    timeout: Timeout = entry("duration", "How long each may take.", "1m")
+
+
+class HookShape(UndoableShape):
+    on: Name | None = entry("host", "Where it runs; else on the service's host.", None)
+    cwd: Text | None = entry(
+        "folder", "Where it runs: here else in the workspace, on other hosts in /.", None
+    )
+
+
 class _ServiceShape(Shape):
     host: Name | None = entry("host", "Its host; may be left out where there is only one.", None)
     env: EnvMethodShape | None = entry("method", "How its environment is edited.", None)
     health: list[HealthShape] = entry("health checks", "What must hold for it to be healthy.", [])
     ports: list[Port] = entry("ports", "The ports that must be free before it starts.", [])
     stop_timeout: Duration = entry("duration", "How long TERM may take before KILL.", "20s")
+    before_stop: list[HookShape] = entry(
+        "hooks", "Run before each stop; undone once it is healthy again.", []
+    )
+    after_healthy: list[HookShape] = entry(
+        "hooks", "Run once it is healthy in a boot; undone before its next stop.", []
+    )
+    proof: dict[Variable, ProofShape] = entry(
+        "probes", "How the service itself tells the value of a variable, {{ value }}.", {}
+    )
 
 
 class ProcessServiceShape(_ServiceShape):
@@ -161,43 +204,50 @@ ServiceShape = Annotated[
 ]
 
 
-class OutcomesShape(Shape):
-    fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", min_length=1)
-    passed: list[Text] = entry("outcomes", "The outcomes in which it did not.", [], alias="pass")
-    censored: list[Text] = entry("outcomes", "The outcomes cut short before it could show.", [])
+class _GuardShape(Shape):
+    on: Name | None = entry(
+        "host", "Where it is asked from; may be left out for the only one.", None
+    )
+    every: Timeout = entry("duration", "How often it is asked.", "5s")
+    timeout: Timeout = entry("duration", "How long an answer may take.", "5s")
+    failures: int = entry("number", "How many looks in a row must fail for it to trip.", 1, ge=1)
+    through_restarts: bool = entry(
+        "true or false", "Whether it must hold while services restart, too.", False
+    )
 
 
-class RegexShape(OutcomesShape):
-    fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", [])
-    match: OutcomeRegex = entry("regex", "Finds a trial's `outcome`, or the `fail` and `total`.")
+class HttpGuardShape(_GuardShape, RequestShape):
+    http: Url = entry("URL", "Holds while this URL answers as expected.")
 
 
-class JsonlShape(OutcomesShape):
-    outcome: Text = entry("field", "The field that holds a trial's outcome.")
-    id: Text | None = entry("field", "The field that identifies a trial.", None)
-    key: Text | None = entry("field", "The field of the keys that join a trial to log lines.", None)
-    seconds: Text | None = entry("field", "The field that holds a trial's duration.", None)
-    attempts: Text | None = entry("field", "The field that says how often a trial tried.", None)
+class TcpGuardShape(_GuardShape):
+    tcp: Address = entry("address", "Holds while this host:port accepts a connection.")
 
 
-class CountsParseShape(Shape):
-    counts: OutcomesShape = entry("outcomes", 'Reads a line like counts={"leak": 3, "done": 37}.')
+class CommandGuardShape(_GuardShape):
+    command: Words = entry("command", "Holds while this command exits 0.")
 
 
-class RegexParseShape(Shape):
-    regex: RegexShape = entry("options", "Reads lines that a regular expression finds.")
-
-
-class JsonlParseShape(Shape):
-    jsonl: JsonlShape = entry("options", "Reads one JSON object a line.")
-
-
-ParseShape = Annotated[
-    Annotated[CountsParseShape, Tag("=counts")]
-    | Annotated[RegexParseShape, Tag("=regex")]
-    | Annotated[JsonlParseShape, Tag("=jsonl")],
-    one_of("counts", "regex", "jsonl"),
+GuardShape = Annotated[
+    Annotated[HttpGuardShape, Tag("=http")]
+    | Annotated[TcpGuardShape, Tag("=tcp")]
+    | Annotated[CommandGuardShape, Tag("=command")],
+    one_of("http", "tcp", "command"),
 ]
+
+
+class CaptureShape(Shape):
+    name: Name | None = entry("name", "What its output is called; else after its command.", None)
+    do: Words = entry("command", "What to run: a list of words, or one text for /bin/sh.")
+    service: Name | None = entry("service", "Runs on its host, with its pid as $MAINPID.", None)
+    on: Name | None = entry("host", "Where it runs, where it is of no service.", None)
+    timeout: Timeout = entry("duration", "How long it may take.", "1m")
+
+
+class OnFailureShape(Shape):
+    capture: list[CaptureShape] = entry("commands", "What keeps evidence, in order.", [])
+    collect: list[Name] = entry("services", "Whose logs since the restart are kept.", [])
+    hold: Duration = entry("duration", "How long all is then held as it is, at most.", "0s")
 
 
 class ReproducerShape(Shape):
@@ -258,6 +308,10 @@ class CampaignFile(Shape):
     )
     cost: CostShape = entry("cost", "What time costs.", CostShape())
     budget: BudgetShape = entry("budget", "What the campaign may cost in all.", BudgetShape())
+    guard: list[GuardShape] = entry("guards", "What must hold all through a run.", [])
+    on_failure: OnFailureShape = entry(
+        "evidence", "What is done before a failed run is put back.", OnFailureShape()
+    )
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
     )

@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hypotheses.observation import Result, Trial
 from playbooks.parsers.lines import Line
-from playbooks.parsers.parser import ExitInfo, Outcomes, Parsed, ParseError, quoted, total
+from playbooks.parsers.outcomes import Outcomes
+from playbooks.parsers.parser import ExitInfo, Format, Parsed, ParseError, quoted, total
 from playbooks.system import ParseSpec
 
 OPTIONS: frozenset[str] = frozenset()
@@ -85,17 +86,17 @@ class Tally:
         self._sessions = None
 
 
-class CountsFormat:
+class CountsFormat(Format):
     """As many trials of each outcome as the totals say."""
 
     expected = 'a line like counts={"leak": 3, "done": 37}'
-    reads_exit = False
 
     def __init__(self, spec: ParseSpec) -> None:
         self._tally = Tally(Outcomes(spec))
 
-    def line(self, line: Line) -> None:
+    def line(self, line: Line) -> Sequence[Trial]:
         self._tally.read(line)
+        return ()
 
     def end(self, exit: ExitInfo) -> Parsed:
         totals = self._tally.totals
@@ -119,17 +120,22 @@ def _totals(line: Line, start: int) -> dict[str, int]:
             f"{line.where}: {quoted(line.text[start:])} after counts= is not a JSON object: "
             "is the line cut off? print it with json.dumps or the like"
         ) from None
-    totals = dict(pairs)
-    if len(totals) < len(pairs):
+    if len(dict(pairs)) < len(pairs):
         raise ParseError(f"{line.where}: counts= names an outcome twice: {quoted(line.text)}")
+    return whole_numbers(dict(pairs), f"{line.where}: counts=")
+
+
+def whole_numbers(totals: Mapping[str, object], what: str) -> dict[str, int]:
+    """`totals`, each 0 or more. Raises ParseError, naming `what`, for any other."""
+    numbers: dict[str, int] = {}
     for name, count in totals.items():
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
             raise ParseError(
-                f"{line.where}: counts= has {quoted(count)} for {quoted(name)}: "
-                "expected a whole number, 0 or more"
+                f"{what} has {quoted(count)} for {quoted(name)}: expected a whole number, 0 or more"
             )
-    total(sum(totals.values()), line.where)
-    return totals
+        numbers[name] = count
+    total(sum(numbers.values()), what)
+    return numbers
 
 
 def _continues(before: Mapping[str, int], after: Mapping[str, int]) -> bool:

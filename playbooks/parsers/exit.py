@@ -4,28 +4,33 @@
 that cannot be run is not a failure of the system under test.
 """
 
+from collections.abc import Sequence
+
 from hypotheses.observation import Result, Trial
 from playbooks.parsers.lines import Line
-from playbooks.parsers.parser import ExitInfo, NoResult, Parsed, ParseError, signal_name
+from playbooks.parsers.parser import ExitInfo, Format, NoResult, Parsed, ParseError, signal_name
 
 OPTIONS: frozenset[str] = frozenset()
 
 
-class ExitFormat:
+class ExitFormat(Format):
     """One trial an execution; none where it was ended before it had a result."""
 
     expected = "an exit code"
     reads_exit = True
 
-    def line(self, line: Line) -> None:  # noqa: ARG002 - what it prints says nothing
-        return None
+    def line(self, line: Line) -> Sequence[Trial]:  # noqa: ARG002 - what it prints says nothing
+        return ()
 
     def end(self, exit: ExitInfo) -> Parsed:
-        return Parsed() if exit.cut_short else Parsed((_trial(exit),))
+        return Parsed() if exit.cut_short else Parsed((trial(exit),))
 
 
-def _trial(exit: ExitInfo) -> Trial:
-    """Raises NoResult for exit 125 and ParseError for all that is no result by accident."""
+def trial(exit: ExitInfo) -> Trial:
+    """What an execution that ended by itself was.
+
+    Raises NoResult for exit 125 and ParseError for all that is no result by accident.
+    """
     if exit.signal is not None or exit.code is None:
         raise ParseError(f"{exit}: the reproducer itself failed; expected an exit code of 0-125")
     if exit.code == 0:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 LINE_LIMIT = 1024 * 1024
 """Bytes of one line that are read; the rest of it is dropped, and said."""
 
+DOCUMENT_LIMIT = 64 * 1024 * 1024
+"""Bytes that a document (JSON, XML) may have, which often is one line."""
+
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, hyperlinks
@@ -18,7 +21,7 @@ _ESCAPES = re.compile(
 class Line:
     """A line that is not blank, without escape codes; `number` is 1 for the output's first.
 
-    `capped`: it was longer than LINE_LIMIT. `cut`: the output ended within it because its program
+    `capped`: it was longer than the limit. `cut`: the output ended within it because its program
     was stopped, so its end may be missing.
     """
 
@@ -40,8 +43,9 @@ def without_escapes(text: str) -> str:
 class Lines:
     """Splits chunks of bytes into lines; a carriage return ends a line as a newline does."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = LINE_LIMIT) -> None:
         self.number = 1
+        self._limit = limit
         self.read = 0
         self._open = bytearray()
         self._open_capped = False
@@ -64,7 +68,7 @@ class Lines:
     def warnings(self) -> tuple[str, ...]:
         """What had to be changed to read the output, one line each."""
         said = (
-            (self._capped, f"longer than {LINE_LIMIT} bytes: read up to there"),
+            (self._capped, f"longer than {self._limit} bytes: read up to there"),
             (self._not_utf8, "not UTF-8: the bytes in question were replaced"),
             (self._escaped, "with colour codes: they were removed"),
             (self._returns, "with carriage returns (CRLF, progress bar): each ended a line"),
@@ -87,7 +91,7 @@ class Lines:
         self._last_return = self.number
 
     def _extend(self, piece: bytes) -> None:
-        room = LINE_LIMIT - len(self._open)
+        room = self._limit - len(self._open)
         self._open += piece[:room]
         self._open_capped = self._open_capped or len(piece) > room
 

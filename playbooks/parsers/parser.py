@@ -4,13 +4,14 @@ import json
 import math
 import re
 import signal
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from hypotheses.observation import Result, Trial
-from playbooks.parsers.lines import Line, Lines, plural
-from playbooks.system import ParseSpec
+from playbooks.expressions import Expression
+from playbooks.parsers.lines import LINE_LIMIT, Line, Lines, plural
 
 MAX_TRIALS = 1_000_000
 """More trials than this in one total are taken for a misread number."""
@@ -89,18 +90,26 @@ class Parser(Protocol):
         ...
 
 
-class Format(Protocol):
-    """What one format makes of the lines. `expected` names what gives trials, for messages.
+class Format(ABC):
+    """What one format makes of the lines.
 
-    `reads_exit`: the exit code is the result, where for others a failing one is an error.
+    `expected` names what gives trials, for messages. `reads_exit`: the exit code is the result;
+    for others a failing one is an error, but for `exits`: with these a program says that it ran
+    to its end and found failures. `line_limit` is how many bytes of a line it reads.
     """
 
     expected: str
-    reads_exit: bool
+    reads_exit = False
+    exits: frozenset[int] = frozenset()
+    line_limit = LINE_LIMIT
 
-    def line(self, line: Line) -> Trial | None: ...
+    @abstractmethod
+    def line(self, line: Line) -> Sequence[Trial]:
+        """The trials that this line completes. Raises ParseError."""
 
-    def end(self, exit: ExitInfo) -> Parsed: ...
+    def end(self, exit: ExitInfo) -> Parsed:  # noqa: ARG002 - the lines may have said it all
+        """What only the end completes. Raises ParseError."""
+        return Parsed()
 
 
 class OutputParser:
@@ -108,7 +117,7 @@ class OutputParser:
 
     def __init__(self, form: Format) -> None:
         self._form = form
-        self._lines = Lines()
+        self._lines = Lines(form.line_limit)
         self._stderr = Lines()
         self._done = 0
         self._error: ParseError | None = None
@@ -145,9 +154,7 @@ class OutputParser:
         try:
             for line in lines:
                 self._last = self._watch(line, line.where)
-                trial = self._form.line(line)
-                if trial is not None:
-                    trials.append(trial)
+                trials += self._form.line(line)
         except ParseError as error:
             self._error = error
         self._done += len(trials)
@@ -164,19 +171,26 @@ class OutputParser:
         return line.text.strip()[:200]
 
     def _check_exit(self, exit: ExitInfo) -> None:
-        if exit.cut_short or (exit.code == 0 and exit.signal is None):
+        fine = exit.signal is None and (exit.code == 0 or exit.code in self._form.exits)
+        if exit.cut_short or fine:
             return
         last = self._last_stderr or self._last
         said = f"; its last line: {quoted(last)}" if last else ""
         raise ParseError(
             f"{exit} after {plural(self._done, 'trial')}: the reproducer itself failed{said}; "
-            "it must exit 0 once it ran to its end, whatever it found"
+            f"it must exit {self._codes()} once it ran to its end, whatever it found"
         )
+
+    def _codes(self) -> str:
+        codes = sorted({0, *self._form.exits})
+        return f"0-{codes[-1]}" if len(codes) > 2 else " or ".join(map(str, codes))
 
     def _nothing(self, notes: tuple[str, ...]) -> ParseError:
         lines = f"no trials in {plural(self._lines.read, 'line')} of output"
         what = lines if self._lines.read else "no trials, since there was no output"
         noted = f" ({'; '.join(notes)})" if notes else ""
+        if self._stderr.read and not self._lines.read:
+            noted += f", where {plural(self._stderr.read, 'line')} went to stderr: add 2>&1"
         return ParseError(
             f"{what}{noted}: expected {self._form.expected}; "
             "compare `parse` with what the reproducer prints"
@@ -192,55 +206,6 @@ class OutputParser:
         if exit.cut_short and not self._done:
             found.append(f"{exit} before any trial was complete")
         return tuple(found)
-
-
-class Outcomes:
-    """Which outcome means what."""
-
-    def __init__(self, spec: ParseSpec) -> None:
-        named = {
-            Result.FAIL: spec.fail,
-            Result.PASS: spec.passed,
-            Result.CENSORED: spec.censored,
-        }
-        self._results: dict[str, Result] = {}
-        for result, names in named.items():
-            for name in sorted(names):
-                first = self._results.setdefault(name, result)
-                if first is not result:
-                    raise ParseError(
-                        f"parse: {spec.format}: outcome {quoted(name)} is under both {first} and "
-                        f"{result}: leave it under one"
-                    )
-
-    def result(self, outcome: str, where: str) -> Result:
-        """What `outcome` means. Raises ParseError, naming `where`, for one that is not known."""
-        try:
-            return self._results[outcome]
-        except KeyError:
-            raise ParseError(
-                f"{where}: outcome {quoted(outcome)} is in none of fail, pass, censored "
-                f"(known: {', '.join(self._results) or 'none'}): add it to one of them in `parse`"
-            ) from None
-
-
-class Idents:
-    """The ids of an output's trials, to tell a trial that is there twice."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def take(self, ident: str | None, line: Line) -> str | None:
-        """`ident`, where it is new or None. Raises ParseError for one seen before."""
-        if ident is None:
-            return None
-        if ident in self._numbers:
-            raise ParseError(
-                f"{line.where}: trial {quoted(ident)} was on line {self._numbers[ident]} already: "
-                "are there two runs in this output? give each trial one line and an id of its own"
-            )
-        self._numbers[ident] = line.number
-        return ident
 
 
 def unfinished(
@@ -271,6 +236,14 @@ def amount(value: object, what: str, where: str) -> float:
         if math.isfinite(number) and number >= 0:
             return number
     raise ParseError(f"{where}: {what} are {quoted(value)}: expected a number, 0 or more")
+
+
+def expression(source: str, where: str) -> Expression:
+    """`source` compiled by RE2. Raises ParseError, naming `where`, for what it cannot take."""
+    try:
+        return Expression(source)
+    except ValueError as error:
+        raise ParseError(f"{where}: {quoted(source)} cannot be used: {error}") from None
 
 
 def pattern(source: str, where: str) -> re.Pattern[str]:

@@ -1,24 +1,28 @@
 """Lines found by a regular expression: a trial a line, or a total."""
 
 import re
+from collections.abc import Mapping, Sequence
 
 from hypotheses.observation import Result, Trial
+from playbooks.expressions import Expression
 from playbooks.parsers.lines import Line
+from playbooks.parsers.outcomes import Idents, Outcomes
 from playbooks.parsers.parser import (
     ExitInfo,
     Format,
-    Idents,
-    Outcomes,
     Parsed,
     ParseError,
     amount,
-    pattern,
+    expression,
     quoted,
     total,
 )
 from playbooks.system import ParseSpec
 
 OPTIONS = frozenset({"match"})
+
+GROUPS = frozenset({"outcome", "id", "key", "seconds", "attempts"})
+"""The groups that tell a trial; any other is an attribute of it."""
 
 _SEPARATORS = re.compile(r"[\s,]+")
 
@@ -31,10 +35,10 @@ def regex_format(spec: ParseSpec) -> Format:
     source = spec.options.get("match")
     if source is None:
         raise ParseError("parse: regex: `match` is missing: give it a regular expression")
-    match = pattern(source, "parse: regex: match")
-    if "outcome" in match.groupindex:
+    match = expression(source, "parse: regex: match")
+    if "outcome" in match.groups:
         return LineFormat(match, Outcomes(spec))
-    if {"fail", "total"} <= match.groupindex.keys():
+    if {"fail", "total"} <= match.groups:
         return TotalFormat(match)
     raise ParseError(
         f"parse: regex: match {quoted(source)} has neither a group (?P<outcome>...) nor both "
@@ -42,69 +46,69 @@ def regex_format(spec: ParseSpec) -> Format:
     )
 
 
-class LineFormat:
+class LineFormat(Format):
     """Each line that matches is a trial.
 
     Groups `id`, `key`, `seconds` and `attempts` may say more; several keys in one group are
-    separated by commas or blanks.
+    separated by commas or blanks. Other named groups are attributes of the trial.
     """
 
-    reads_exit = False
-
-    def __init__(self, match: re.Pattern[str], outcomes: Outcomes) -> None:
-        self.expected = f"lines that match {quoted(match.pattern)}"
+    def __init__(self, match: Expression, outcomes: Outcomes) -> None:
+        self.expected = f"lines that match {quoted(match.source)}"
         self._match = match
         self._outcomes = outcomes
         self._idents = Idents()
+        self._attributes = sorted(match.groups - GROUPS)
 
-    def line(self, line: Line) -> Trial | None:
-        found = None if line.cut else self._match.search(line.text)
-        if found is None:
-            return None
-        groups = found.groupdict()
+    def line(self, line: Line) -> Sequence[Trial]:
+        groups = None if line.cut else self._match.find(line.text)
+        if groups is None:
+            return ()
         outcome = groups["outcome"] or ""
-        took, tried = groups.get("seconds"), groups.get("attempts")
-        return Trial(
+        trial = Trial(
             outcome,
             self._outcomes.result(outcome, line.where),
-            self._idents.take(groups.get("id"), line),
+            self._idents.take(groups.get("id"), line.where),
             tuple(key for key in _SEPARATORS.split(groups.get("key") or "") if key),
-            None if took is None else amount(took, "seconds", line.where),
-            None if tried is None else amount(tried, "attempts", line.where),
+            _amount(groups, "seconds", line.where),
+            _amount(groups, "attempts", line.where),
+            tuple((name, groups[name] or "") for name in self._attributes),
         )
-
-    def end(self, exit: ExitInfo) -> Parsed:  # noqa: ARG002 - the lines have said it all
-        return Parsed()
+        return (trial,)
 
 
-class TotalFormat:
+class TotalFormat(Format):
     """The last line that matches says how many of how many trials failed."""
 
-    reads_exit = False
-
-    def __init__(self, match: re.Pattern[str]) -> None:
-        self.expected = f"a line that matches {quoted(match.pattern)}, with a total above 0"
+    def __init__(self, match: Expression) -> None:
+        self.expected = f"a line that matches {quoted(match.source)}, with a total above 0"
         self._match = match
         self._seen = 0
         self._fail = self._total = 0
 
-    def line(self, line: Line) -> None:
-        found = None if line.cut else self._match.search(line.text)
-        if found is None:
-            return
-        self._fail, self._total = (_whole(found[name], line.where) for name in ("fail", "total"))
+    def line(self, line: Line) -> Sequence[Trial]:
+        groups = None if line.cut else self._match.find(line.text)
+        if groups is None:
+            return ()
+        self._fail, self._total = (_whole(groups[name], line.where) for name in ("fail", "total"))
         self._seen += 1
         if self._fail > self._total:
             raise ParseError(
                 f"{line.where}: {self._fail} of {self._total} trials failed, which does not add "
                 "up: check what the groups fail and total match"
             )
+        return ()
 
     def end(self, exit: ExitInfo) -> Parsed:  # noqa: ARG002 - the lines have said it all
         failed = (Trial("fail", Result.FAIL),) * self._fail
         passed = (Trial("pass", Result.PASS),) * (self._total - self._fail)
         said = f"{self._seen} lines match: the last is used, {self._fail}/{self._total}"
         return Parsed((*failed, *passed), (said,) if self._seen > 1 else ())
+
+
+def _amount(groups: Mapping[str, str | None], name: str, where: str) -> float | None:
+    said = groups.get(name)
+    return None if said is None else amount(said, name, where)
 
 
 def _whole(text: str | None, where: str) -> int:

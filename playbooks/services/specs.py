@@ -10,6 +10,7 @@ from playbooks.system import (
     CommandSpec,
     EnvMethod,
     HealthCheck,
+    Hook,
     HttpProbe,
     LogProbe,
     Manager,
@@ -74,6 +75,20 @@ def _service(document: Mapping[str, Any]) -> Service:
         health=tuple(_check(check) for check in document["health"]),
         ports=tuple(document["ports"]),
         stop_timeout_s=document["stop_timeout_s"],
+        before_stop=tuple(_hook(one) for one in document.get("before_stop", ())),
+        after_healthy=tuple(_hook(one) for one in document.get("after_healthy", ())),
+    )
+
+
+def _hook(document: Mapping[str, Any]) -> Hook:
+    undo, check = document["undo"], document["check"]
+    return Hook(
+        do=tuple(document["do"]),
+        cwd=document["cwd"],
+        on=document["on"],
+        undo=tuple(undo) if undo else None,
+        check=tuple(check) if check else None,
+        timeout_s=document["timeout_s"],
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import agent_crash_driver
 import pytest
-from agent_trees import snapshot, write
+from agent_trees import write
 
 from playbooks.agent import lock
 from playbooks.hosts.connection import HostError, HostLost

@@ -6,6 +6,8 @@ import os
 import re
 import signal
 import socket
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -140,6 +142,12 @@ def test_a_script_that_beats_the_env_file(toy: Toy) -> None:
     assert f"use env: {{via: script, path: {script}}}" in beaten["fix"]
 
 
+def await_that(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, "waited in vain"
+
+
 def test_a_run_under_way_and_one_that_was_killed(toy: Toy) -> None:
     assert toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml")).returncode == 0
     process = toy.start("run", "fix", "-y", "-e", "trials=100000")
@@ -153,7 +161,10 @@ def test_a_run_under_way_and_one_that_was_killed(toy: Toy) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     changed = toy.tree()
-    state, what, fix = looked(toy, 6)["here leftovers"]
+    await_that(lambda: " and is gone; " in toy.run("run", "fix", "-y").stderr)
+    found = looked(toy, 6)
+    assert found["here lock"][2] == "put them back now: campaign recover"
+    state, what, fix = found["here leftovers"]
     assert (state, fix) == ("fail", "put it back first: campaign recover")
     assert f"{toy.root}/src/rule.py" in what
     assert toy.tree() == changed

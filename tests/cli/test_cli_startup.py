@@ -1,11 +1,14 @@
 """What the quick commands load: nothing that is slow to start."""
 
 import json
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
 
 from toy import Toy
+
+import campaign.cli
 
 HEAVY = {
     *("textual", "paramiko", "numpy", "scipy", "matplotlib", "pydantic", "sqlite_utils"),
@@ -17,6 +20,17 @@ import json, sys
 from campaign.cli.main import run
 code = run(sys.argv[1:])
 print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+EACH_FIRST = """
+import importlib, os, sys
+import pydantic, rich, scipy.stats, sqlite_utils, textual, yaml
+for name in sys.argv[1:]:
+    if os.fork() == 0:
+        importlib.import_module(name)
+        os._exit(0)
+    if os.wait()[1]:
+        sys.exit(f"{name} cannot be the first of ours that is loaded")
 """
 
 
@@ -42,3 +56,10 @@ def test_help_and_status_load_nothing_heavy(tmp_path: Path) -> None:
         assert not (HEAVY | OURS) & loaded(tmp_path, *words), words
     for words in (("runs", "list"), ("hypothesis", "list"), ("report",)):
         assert not HEAVY & loaded(tmp_path, *words), words
+
+
+def test_every_module_of_the_command_line_can_be_the_first_that_is_loaded() -> None:
+    """Most tests run commands where all of them are loaded already."""
+    names = [f"campaign.cli.{one.name}" for one in pkgutil.iter_modules(campaign.cli.__path__)]
+    names.remove("campaign.cli.__main__")
+    subprocess.run([sys.executable, "-c", EACH_FIRST, *names], check=True, timeout=120)

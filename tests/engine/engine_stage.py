@@ -1,105 +1,15 @@
-"""A toy workspace on stage: commands in forked processes, watched, and looked at afterwards.
+"""A toy workspace on stage: commands in forked processes, watched, and looked at afterwards."""
 
-Commands run in children of a server that has everything imported: the same code as a user's, at a
-tenth of the time.
-"""
-
-import multiprocessing
 import os
-import signal
 import sqlite3
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import forked
 import toy
-
-PATIENCE_S = 60.0
-
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(
-    [
-        "campaign.cli.autopilot",
-        "campaign.cli.advise",
-        "campaign.cli.run",
-        "campaign.cli.runs",
-        "campaign.cli.services",
-        "campaign.cli.hypothesis",
-        "campaign.cli.status",
-        "scipy.stats",
-        "sqlite_utils",
-        "playbooks.language.load",
-        "playbooks.hosts.local",
-        "playbooks.parsers.jsonl",
-    ]
-)
-
-
-def _campaign(arguments: list[str], out: str, err: str, env: Mapping[str, str]) -> None:
-    """What the forked process does: the command line's own entry point, its streams in files."""
-    from campaign.cli.main import main
-
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    for path, fd in ((out, 1), (err, 2)):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), fd)
-    os.environ.update(env)
-    sys.argv = ["campaign", *arguments]
-    main()
-
-
-@dataclass
-class Command:
-    """A command under way, or ended; `code` is negative where a signal ended it."""
-
-    process: Any
-    _out: Path
-    _err: Path
-
-    @property
-    def pid(self) -> int:
-        pid: int = self.process.pid
-        return pid
-
-    @property
-    def out(self) -> str:
-        return self._out.read_text(encoding="utf-8") if self._out.exists() else ""
-
-    @property
-    def err(self) -> str:
-        return self._err.read_text(encoding="utf-8") if self._err.exists() else ""
-
-    @property
-    def code(self) -> int:
-        code: int | None = self.process.exitcode
-        assert code is not None, "it has not ended"
-        return code
-
-    def signal(self, number: signal.Signals) -> None:
-        os.kill(self.pid, number)
-
-    def wait(self) -> "Command":
-        self.process.join(PATIENCE_S)
-        if self.process.exitcode is None:
-            self.process.kill()
-            raise AssertionError(f"it does not end: {self.err}")
-        return self
-
-    def until(self, text: str) -> None:
-        """Waits until it has said `text` on stderr."""
-        await_that(lambda: text in self.err or self.process.exitcode is not None, text)
-        assert text in self.err, f"ended {self.code} without {text!r}: {self.err}"
-
-
-def await_that(holds: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline, f"waited in vain: {what}"
-        time.sleep(0.005)
+from forked import Command
 
 
 class Stage:
@@ -127,13 +37,9 @@ class Stage:
     def start(self, *arguments: str, **env: str) -> Command:
         """A command, under way."""
         self._count += 1
-        out, err = (self._folder / f"{self._count}.{name}" for name in ("out", "err"))
         words = ["--workspace", str(self.root), *arguments]
-        process = _SERVER.Process(
-            target=_campaign, args=(words, str(out), str(err), {**self.toy.env, **env})
-        )
-        process.start()
-        return Command(process, out, err)
+        streams = self._folder / f"command-{self._count}"
+        return forked.start(words, streams, {**os.environ, **self.toy.env, **env})
 
     def run(self, *arguments: str, **env: str) -> Command:
         """A command, to its end."""

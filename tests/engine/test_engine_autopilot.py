@@ -4,7 +4,8 @@ import json
 import signal
 from typing import Any
 
-from engine_stage import Stage, await_that
+from engine_stage import Stage
+from forked import await_that
 
 SUSPECT = """\
 name: {name}-off

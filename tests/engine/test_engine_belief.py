@@ -3,12 +3,16 @@
 import json
 from typing import Any
 
-from engine_stage import Stage
+from engine_stage import Command, Stage
 
 
 def ran(stage: Stage, *playbooks: str) -> list[dict[str, Any]]:
     """Runs them as one campaign; their runs with the verdicts, in order."""
-    done = stage.run("run", *playbooks, "-y", "--json")
+    return results(stage.run("run", *playbooks, "-y", "--json"))
+
+
+def results(done: Command) -> list[dict[str, Any]]:
+    """The runs of a command that has ended, with the verdicts, in order."""
     assert done.code == 0, done.err
     runs: list[dict[str, Any]] = json.loads(done.out)["runs"]
     return runs
@@ -20,7 +24,8 @@ def standing(stage: Stage, slug: str) -> str:
 
 
 def test_removed_returned_and_removed_again_confirms_by_counts(stage: Stage) -> None:
-    _, first, _, again = ran(stage, "baseline", "fix", "baseline", "fix")
+    done = stage.run("run", "baseline", "fix", "baseline", "fix", "-y", "--json")
+    _, first, _, again = results(done)
     assert (first["verdict"]["word"], first["verdict"]["qualifier"]) == ("inconclusive", "leading")
     assert "in which the failure returns" in first["verdict"]["still_needed"]
     assert again["verdict"]["word"] == "supported"
@@ -28,6 +33,9 @@ def test_removed_returned_and_removed_again_confirms_by_counts(stage: Stage) -> 
     assert (again["verdict"]["numbers"]["clean"], again["verdict"]["numbers"]["returned"]) == (2, 1)
     assert standing(stage, "rule") == "confirmed"
     assert standing(stage, "mode") == "open"
+    told = done.err[done.err.index("put back") :]
+    assert [told.count(f"(after {one['id']})") for one in (first, again)] == [1, 1]
+    assert done.err.count("rule: ") == 2, "what moved is told once, and at the end"
     removed = stage.rows(
         "SELECT run.playbook, hypothesis FROM removal JOIN boot ON boot.id = removal.boot"
         " JOIN run ON run.id = boot.run"

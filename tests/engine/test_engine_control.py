@@ -3,7 +3,8 @@
 import signal
 
 import pytest
-from engine_stage import Command, Stage, await_that
+from engine_stage import Stage
+from forked import Command, await_that
 
 PLAYBOOK = """
 name: {name}

@@ -1,11 +1,17 @@
-"""Crash enumeration end to end: killed at any durable call, `campaign recover` restores all."""
+"""Crash enumeration end to end: killed at any durable call, `campaign recover` restores all.
 
+By default at some of the calls, spread over all of a run: tests/agent/test_agent_crash.py has the
+agent's code crash at each. CAMPAIGN_CRASH_ALL=1 takes every call here, too.
+"""
+
+import fcntl
 import os
 import random
 import signal
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 
 import pytest
 from engine_stage import Stage, staged
@@ -47,8 +53,9 @@ QUICK_REPRODUCER = 'print(\'{"outcome": "good", "key": 1}\')'
 class Crashing:
     """A stage that is crashed over and over, and must always come back to what it was."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, counted: Path) -> None:
         self.stage = stage
+        self._counted = counted
         stage.toy.playbook("both", PLAYBOOK)
         for path, text in (("src/app.py", QUICK_SERVICE), ("repro.py", QUICK_REPRODUCER)):
             (stage.root / path).write_text(text, encoding="utf-8")
@@ -56,7 +63,17 @@ class Crashing:
 
     @cached_property
     def calls(self) -> int:
-        """How many durable calls a run takes its agent: one more kills nobody."""
+        """How many durable calls a run takes its agent; the workers of a test run count once."""
+        with self._counted.open("a+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            known = file.read() or str(self._count())
+            file.truncate(0)
+            file.write(known)
+        return int(known)
+
+    def _count(self) -> int:
+        """One more call kills nobody."""
         return bisect_left(range(1, LIMIT), True, key=self._survives)
 
     def _survives(self, call: int) -> bool:
@@ -77,18 +94,29 @@ class Crashing:
 
 
 @pytest.fixture(scope="module")
-def crashing() -> Iterator[Crashing]:
+def crashing(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[Crashing]:
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if hasattr(pytestconfig, "workerinput") else base
     with staged("crash-") as stage:
-        yield Crashing(stage)
+        yield Crashing(stage, shared / "durable-calls")
 
 
+def spread(calls: int, chunk: int, stride: int) -> range:
+    """The calls of a chunk: one in `stride`, and all where they are asked for."""
+    stride = 1 if ALL else stride
+    return range(1 + chunk * stride, calls + 1, CHUNKS * stride)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_the_agent_dies_at_every_call(crashing: Crashing, chunk: int) -> None:
     """The run itself goes on with a fresh agent, which dies at the same call of its own.
 
     Where that is later than it needs to put back, the run leaves nothing to recover.
     """
-    for call in range(1 + chunk, crashing.calls + 2, CHUNKS):
+    for call in spread(crashing.calls + 1, chunk, stride=2):
         when = f"agent:{call}"
         ended = crashing.stage.run("run", "both", "-y", CAMPAIGN_CRASH=when)
         assert ended.code in (0, 3, 4, 5), (when, ended.code, ended.err)
@@ -104,8 +132,7 @@ def test_the_agent_dies_at_every_call(crashing: Crashing, chunk: int) -> None:
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("victims", ["operator", "both"])
 def test_the_operator_dies_at_any_call(crashing: Crashing, victims: str, chunk: int) -> None:
-    stride = 1 if ALL else 5
-    for call in range(1 + chunk * stride, crashing.calls + 1, CHUNKS * stride):
+    for call in spread(crashing.calls, chunk, stride=5):
         when = f"{victims}:{call}"
         ended = crashing.stage.run("run", "both", "-y", CAMPAIGN_CRASH=when)
         assert ended.code == -signal.SIGKILL, (when, ended.code, ended.err)

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_stage import Command, Stage, await_that, staged
+from engine_stage import Stage, staged
+from forked import Command, await_that
 
 EXITS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 

@@ -5,7 +5,8 @@ import os
 import signal
 
 import pytest
-from engine_stage import Command, Stage, await_that
+from engine_stage import Stage
+from forked import Command, await_that
 
 LEASE = "lease: {}\n"
 

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from engine_stage import Command, Stage, await_that
+from engine_stage import Stage
+from forked import Command, await_that
 
 SHORT = ("timeout: 2m", "timeout: 3s")
 
@@ -16,9 +17,9 @@ for key in range(2):
 
 BABBLE = """
 import json, sys
-line = b"." * 99 + b"\\n"
+line = b"." * 999 + b"\\n"
 for _ in range(50):
-    sys.stdout.buffer.write(line * 10_000)
+    sys.stdout.buffer.write(line * 1_000)
 sys.stdout.buffer.write(b"x" * 8_000_000 + b"\\n")
 for key in range(40):
     print(json.dumps({"outcome": "good", "key": key}), flush=True)

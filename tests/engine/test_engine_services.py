@@ -135,7 +135,7 @@ def test_a_toggle_that_is_not_effective(bare: Stage) -> None:
 
 
 def blanking(stage: Stage, where: str) -> None:
-    serve = 'ThreadingHTTPServer(("127.0.0.1"'
+    serve = "serve(int("
     stage.edit("src/app.py", "import rule\n", f"import rule\n{BLANKED}")
     stage.edit("src/app.py", serve, f"{where}\n{serve}")
     stage.up()
@@ -163,6 +163,30 @@ def test_an_effect_that_nothing_proves(bare: Stage) -> None:
     ended = bare.run("run", "safe-mode", "-y")
     assert "verdict (mode): inconclusive, effect unproven" in ended.err
     assert "no readable parent vouches for it" in ended.err
+    bare.check_untouched()
+
+
+@pytest.mark.parametrize(
+    ("proof", "verdict", "said"),
+    [
+        ('http: "http://127.0.0.1:@PORT@/env", match: "^{{ value }}$"', "leading", ""),
+        ("log: 'mode={{ value }}$'", "leading", ""),
+        (
+            'http: "http://127.0.0.1:@PORT@/health", match: "mode {{ value }}"',
+            "effect unproven",
+            "its proof of MODE does not hold: GET http://127.0.0.1:",
+        ),
+    ],
+)
+def test_a_service_may_prove_its_variables_itself(
+    bare: Stage, proof: str, verdict: str, said: str
+) -> None:
+    declared = f"proof: {{MODE: {{{proof.replace('@PORT@', str(bare.toy.port))}}}}}"
+    bare.edit("campaign.yaml", "    ports:", f"    {declared}\n    ports:")
+    blanking(bare, "print('mode=' + os.environ['MODE'], flush=True)\nblank()")
+    ended = bare.run("run", "safe-mode", "-y")
+    assert f"verdict (mode): inconclusive, {verdict}" in ended.err
+    assert said in ended.err
     bare.check_untouched()
 
 

@@ -4,7 +4,8 @@ import time
 from pathlib import Path
 
 import pytest
-from engine_stage import Stage, await_that
+from engine_stage import Stage
+from forked import await_that
 
 FAIL_THEN_HANG = """
 import json, os, subprocess, sys, time

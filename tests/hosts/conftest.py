@@ -19,6 +19,14 @@ Reach = Callable[..., SshTarget]
 OpenHost = Callable[..., Host]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need gamma for themselves go to one worker: others would only wait."""
+    for item in items:
+        if "gamma" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("gamma"))
+
+
 @pytest.fixture(scope="session")
 def machines(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hosts_machine import Machine
+from hosts_machine import Machine, wait_until
 from toy import SOURCE, Toy
 
 pytestmark = pytest.mark.hosts
@@ -97,6 +97,32 @@ def test_a_campaign_on_another_machine(remote: Toy, alpha: Machine) -> None:
     assert _tree(alpha) == before
     assert remote.ask("/env") == "plain"
     assert remote.run("recover").stdout.strip() == "Nothing to recover."
+
+
+@pytest.fixture
+def starts(remote: Toy, alpha: Machine) -> Path:
+    """Where each start of an agent on alpha leaves a line."""
+    noted, python = (alpha.root / THERE[1:] / name for name in ("starts", "python"))
+    python.write_text(f'#!/bin/sh\necho >>{THERE}/starts\nexec /usr/bin/python3 "$@"\n')
+    python.chmod(0o755)
+    _change(remote.root / "campaign.yaml", ("alpha, ", f"alpha, python: {THERE}/python, "))
+    noted.touch()
+    return noted
+
+
+def test_a_run_starts_one_agent(remote: Toy, starts: Path) -> None:
+    assert remote.run("run", "fix", "--dry-run").returncode == 0
+    assert len(starts.read_text().splitlines()) == 1
+    assert remote.run("run", "fix", "-y").returncode == 0
+    assert len(starts.read_text().splitlines()) == 2
+
+
+@pytest.mark.usefixtures("starts")
+def test_files_that_are_wrong_leave_no_agent_and_no_lock(remote: Toy, alpha: Machine) -> None:
+    (remote.root / "playbooks/wrong.yaml").write_text("name: wrong\n")
+    assert remote.run("run", "wrong", "-y").returncode == 2
+    wait_until(lambda: not alpha.processes(f"{THERE}/python"), 60, "the agent to end")
+    assert not (alpha.root / THERE[1:] / ".state/lock").exists()
 
 
 def test_an_operator_that_dies_is_recovered_from_the_hosts_journal(

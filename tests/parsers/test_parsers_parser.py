@@ -27,7 +27,7 @@ SPECS = [
 @pytest.mark.parametrize(
     ("spec", "match"),
     [
-        (ParseSpec("xml"), 'no format "xml"; known: counts, regex, jsonl, exit'),
+        (ParseSpec("xml"), 'no format "xml"; known: counts, regex, jsonl, json, exit, pytest'),
         (
             ParseSpec("jsonl", options={"keys": "x"}),
             'jsonl: no option "keys"; options of it: attempts',

@@ -95,9 +95,11 @@ def test_refused_totals(read, output, match) -> None:
 @pytest.mark.parametrize(
     ("match", "message"),
     [
-        ("(?P<outcome>", "is not a regular expression"),
+        ("(?P<outcome>", 'match: "(?P<outcome>" cannot be used: missing ): '),
         ("(?P<fail>x)", "has neither a group (?P<outcome>...) nor both"),
-        ("x{99999999999999999999}", "is not a regular expression"),
+        ("(?P<outcome>x{1001})", "cannot be used: invalid repetition size: {1001}"),
+        ("(?P<outcome>x)(?=y)", "(?=: look-arounds and back references could take for ever"),
+        (r"(?P<outcome>x)\Z", r"the end of the text is \z, that of the line $"),
     ],
 )
 def test_refused_expressions(match, message) -> None:
@@ -108,3 +110,18 @@ def test_refused_expressions(match, message) -> None:
 def test_match_is_needed() -> None:
     with pytest.raises(ParseError, match="`match` is missing"):
         make(ParseSpec("regex"))
+
+
+def test_no_expression_can_hang_a_run(read) -> None:
+    match = r"^((a+)+)+(?P<outcome>leak|done)$"
+    trials, _ = read(spec(match), "a" * 100_000 + "b\naaleak\n")
+    assert [trial.outcome for trial in trials] == ["leak"]
+
+
+def test_other_groups_are_attributes(read) -> None:
+    one = spec(r"^(?P<outcome>\w+) (?P<length>\w+)( (?P<model>\w+))?$")
+    trials, _ = read(one, "leak long\ndone short m1\n")
+    assert [trial.attributes for trial in trials] == [
+        (("length", "long"), ("model", "")),
+        (("length", "short"), ("model", "m1")),
+    ]

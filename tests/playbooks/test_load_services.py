@@ -7,7 +7,7 @@ import pytest
 from load_workspace import CAMPAIGN, Workspace, edited
 
 from playbooks.services.specs import from_specs, specs_of
-from playbooks.system import CommandSpec, EnvMethod, SystemdSpec
+from playbooks.system import CommandSpec, EnvMethod, Hook, SystemdSpec
 
 PREFILL = """\
     process: {command: [python, prefill.py], cwd: system}
@@ -83,6 +83,10 @@ def test_commands(workspace: Workspace) -> None:
             "    systemd: {unit: a.service, user: true}\n    env: {via: dropin}\n",
             "9:5: missing key 'path': the drop-in",
         ),
+        (PREFILL + "    proof: {A: {log: a=1}}\n", "10:13: it would hold whatever A is: say"),
+        (PREFILL + "    proof: {A: {log: '{{ b }}'}}\n", "10:22: only {{ value }} is filled in"),
+        (PREFILL + "    before_stop: [{do: x, on: there}]\n", "10:31: unknown host 'there'"),
+        (PREFILL + "    after_healthy: [{do: x, check: y}]\n", "10:29: 'check' says whether"),
     ],
 )
 def test_mistakes(workspace: Workspace, new: str, expected: str) -> None:
@@ -90,7 +94,42 @@ def test_mistakes(workspace: Workspace, new: str, expected: str) -> None:
     assert any(one.startswith(expected) for one in found), found
 
 
-@pytest.mark.parametrize("manager", [PREFILL, UNIT + "    env: {via: dropin}\n", COMMANDS])
+def test_mistakes_of_guards_and_captures(workspace: Workspace) -> None:
+    text = (
+        "guard: [{command: x, on: there, every: 0s}, {log: x}]\n"
+        "on_failure: {capture: [{do: x, service: prefil}, {do: y, on: here, service: decode}],"
+        " collect: [dcode]}\ncost:"
+    )
+    found = workspace.campaign_problems(("cost:", text))
+    for expected in (
+        "unknown host 'there'",
+        "expected more than nothing",
+        "unknown key 'log'",
+        "unknown service 'prefil' (did you mean 'prefill'",
+        "it runs on the host of its service",
+        "unknown service 'dcode'",
+    ):
+        assert any(expected in one for one in found), (expected, found)
+
+
+def test_hooks_run_where_they_are_said_to(workspace: Workspace) -> None:
+    hooks = "    before_stop: [{do: drain, undo: undrain, cwd: lb}]\n"
+    text = PREFILL + hooks + "    after_healthy: [{do: [warm]}]\n"
+    service = workspace.system(edited(CAMPAIGN, (PREFILL, text))).services["prefill"]
+    root, sh = str(workspace.root), ("/bin/sh", "-c")
+    assert service.before_stop == (Hook((*sh, "drain"), f"{root}/lb", undo=(*sh, "undrain")),)
+    assert service.after_healthy == (Hook(("warm",), root),)
+
+
+@pytest.mark.parametrize(
+    "manager",
+    [
+        PREFILL,
+        PREFILL + "    before_stop: [{do: x, undo: y}]\n",
+        UNIT + "    env: {via: dropin}\n",
+        COMMANDS,
+    ],
+)
 def test_a_journal_brings_them_back(workspace: Workspace, manager: str) -> None:
     system = workspace.system(edited(CAMPAIGN, (PREFILL, manager)))
     services, groups = from_specs(json.loads(json.dumps(specs_of(system, "here"))))

@@ -1,14 +1,23 @@
 """Asks for trials 1..N and prints one JSON line each."""
 
 import json
+import socket
 import sys
 import time
-from urllib.request import urlopen
 
-port, count = sys.argv[1], int(sys.argv[2])
+
+def ask(port: int, path: str) -> str:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+    if not head:
+        raise ConnectionError(f"no answer to {path}")
+    return body.decode()
+
+
+port, count = int(sys.argv[1]), int(sys.argv[2])
 for number in range(1, count + 1):
-    with urlopen(f"http://127.0.0.1:{port}/trial/{number}", timeout=5) as answer:
-        outcome = answer.read().decode()
+    outcome = ask(port, f"/trial/{number}")
     print(json.dumps({"outcome": outcome, "key": number}), flush=True)
     if count > 1000:
         time.sleep(0.01)

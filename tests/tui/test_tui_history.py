@@ -2,29 +2,13 @@
 
 from pathlib import Path
 
-import pytest
 from report_builders import Story
 from textual.pilot import Pilot
 from toy import Toy
-from tui_picture import matches
 from tui_pilot import drive, lines, shows, text, until
 
 from campaign.ledger.reads import Ledger
 from campaign.tui.app import CampaignApp
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 35), (200, 50)], ids=["80", "120", "200"])
-def test_the_history_screen(folder: Path, size: tuple[int, int]) -> None:
-    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
-        await shows(pilot, "here: idle")
-        await pilot.press("3")
-        await shows(pilot, "Runs (8)", "supported", "retracted", "baseline-000001")
-        await pilot.press("down", "down", "down")
-        if size[0] >= 100:
-            await shows(pilot, "Run: sentinel-after-transfer", "transfer.wait_landed()")
-        await matches(pilot, app, f"history-{size[0]}-dark")
-
-    drive(folder, script, size=size)
 
 
 def test_runs_are_found_by_words_and_by_text_and_the_command_is_shown(folder: Path) -> None:

@@ -1,68 +1,118 @@
-"""What the main screens look like: at 80, 120 and 200 columns, dark, light and without colour."""
+"""What the screens look like: at 80, 120 and 200 columns, dark, light and without colour."""
 
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from report_builders import Story
 from textual.pilot import Pilot
-from tui_picture import matches
-from tui_pilot import drive, shows
+from toy import Toy, make
+from tui_picture import colours, looks, matches, matches_at_all_sizes
+from tui_pilot import drive, shows, until
+from tui_tale import under_way, until_the_fix
 
+from campaign.ledger.recorder import Recorder
+from campaign.operations import demo
 from campaign.tui.app import CampaignApp
 
-SIZES = ((80, 24), (120, 35), (200, 50))
+FIRST = (200, 50)
 
 
-@pytest.mark.parametrize("look", ["dark", "light", "plain"])
-@pytest.mark.parametrize("size", SIZES, ids=[str(width) for width, _ in SIZES])
-def test_the_campaign_screen(
-    folder: Path, look: str, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if look == "plain":
+@pytest.fixture(params=["coloured", "plain"])
+def plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether no colours are wanted."""
+    wanted: bool = request.param == "plain"
+    if wanted:
         monkeypatch.setenv("NO_COLOR", "1")
+    return wanted
 
+
+def test_a_campaign_and_its_history(folder: Path, plain: bool) -> None:
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "Hypotheses (4)", "here: idle")
-        if look == "light":
-            await pilot.press("ctrl+t")
         await pilot.press("down", "down", "down")
-        await shows(pilot, "Runs: idxk-transfer")
-        if size[0] >= 100:
+        async for _look in looks(app):
+            await pilot.press("1")
             await shows(pilot, "Evidence: idxk-transfer", "that it is part of the cause")
-        await matches(pilot, app, f"campaign-{size[0]}-{look}")
-        if look == "plain":
-            assert not _coloured(app)
+            await matches_at_all_sizes(pilot, app, "campaign")
+            await pilot.press("question_mark")
+            await shows(pilot, "Write down a new hypothesis")
+            if not plain:  # which has no theme to be changed, and a line less
+                await matches_at_all_sizes(pilot, app, "help")
+            await pilot.press("escape", "enter")
+            await pilot.resize_terminal(80, 24)
+            await matches(pilot, app, "evidence")
+            await pilot.resize_terminal(*FIRST)
+            await pilot.press("escape", "3")
+            await shows(pilot, "Runs (8)", "Run: ")
+            await pilot.press("home", "down", "down", "down")
+            await shows(pilot, "Run: sentinel-after-transfer", "transfer.wait_landed()")
+            await matches_at_all_sizes(pilot, app, "history")
+        assert bool(colours(app)) is not plain
 
-    drive(folder, script, size=size)
+    drive(folder, script, size=FIRST)
 
 
-def _coloured(app: CampaignApp) -> list[str]:
-    """The colours on the screen, but for the terminal's own."""
-    segments = [one for strip in app.screen._compositor.render_strips() for one in strip]
-    colours = {
-        colour.name
-        for one in segments
-        if one.style
-        for colour in (one.style.color, one.style.bgcolor)
-        if colour is not None
-    }
-    return sorted(colours - {"default"})
+@pytest.fixture
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The demo's workspace with a run that drives its sessions, at a time that stands still."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    workspace = demo.write(tmp_path / "running", fresh=False)
+    with Recorder.open(workspace.ledger, create=True) as recorder:
+        story = Story(recorder)
+        monkeypatch.setattr(time, "time", story.tick)
+        until_the_fix(story)
+        now = under_way(story, workspace.artifacts)
+    monkeypatch.setattr(time, "time", lambda: now)
+    yield workspace.root
+    monkeypatch.undo()
+    time.tzset()
 
 
-def test_the_evidence_where_there_is_room_for_one_side(folder: Path) -> None:
+@pytest.mark.usefixtures("plain")
+def test_a_run_under_way(running: Path) -> None:
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
-        await shows(pilot, "Hypotheses (4)", "here: idle")
-        await pilot.press("down", "down", "down", "enter")
-        await shows(pilot, "Evidence: idxk-transfer", "that it is part of the cause")
-        await matches(pilot, app, "evidence-80-dark")
+        await shows(pilot, "Hypotheses (4)", "here: running")
+        await pilot.press("2")
+        await shows(pilot, "this boot", "part of the cause", '"outcome": "', "41 of 60 trials")
+        async for _look in looks(app):
+            await matches_at_all_sizes(pilot, app, "live")
 
-    drive(folder, script, size=(80, 24))
+    drive(running, script, size=FIRST)
 
 
-def test_the_help_of_the_focused_thing(folder: Path) -> None:
+@pytest.fixture
+def fresh() -> Iterator[Toy]:
+    """The toy in a folder whose path is always as long."""
+    with tempfile.TemporaryDirectory(prefix="look-", dir="/tmp") as folder:
+        toy = make(Path(folder) / "toy")
+        assert toy.run("init").returncode == 0
+        yield toy
+
+
+@pytest.mark.usefixtures("plain")
+def test_first_sight_and_the_way_to_a_run(fresh: Toy) -> None:
+    hidden = str(fresh.root.parent)
+
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
-        await shows(pilot, "Hypotheses (4)", "here: idle", "Runs: topk-v2")
-        await pilot.press("question_mark")
-        await shows(pilot, "Write down a new hypothesis")
-        await matches(pilot, app, "help-80-dark")
+        await shows(pilot, "nothing is suspected yet")
+        async for _look in looks(app):
+            await matches_at_all_sizes(pilot, app, "first", hidden)
+        fresh.run("hypothesis", "import", str(fresh.root / "hypotheses.yaml"))
+        await shows(pilot, "Hypotheses (2)")
+        async for _look in looks(app):
+            await pilot.press("r")
+            await shows(pilot, "Does it fail in safe mode?")
+            await pilot.press(*"fix")
+            await shows(pilot, "campaign run fix")
+            await matches_at_all_sizes(pilot, app, "choose", hidden)
+            await pilot.press("ctrl+s")
+            await shows(pilot, "Plan for toy")
+            await matches_at_all_sizes(pilot, app, "plan", hidden)
+            await pilot.press("escape", "escape")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
 
-    drive(folder, script, size=(80, 24))
+    drive(fresh.root, script, size=FIRST)

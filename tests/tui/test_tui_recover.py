@@ -1,12 +1,19 @@
 """A run that was killed: recovery is offered, and the bar stays until all was put back."""
 
+import os
 import signal
+from collections.abc import Awaitable, Callable
+from threading import Event
 
+import pytest
 from textual.pilot import Pilot
 from toy import Toy
 from tui_pilot import drive, shows, text, until
 
+from campaign.operations.recover import Recovered, recover
+from campaign.tui import recovery
 from campaign.tui.app import CampaignApp
+from campaign.workspace import Workspace
 
 
 def kill_a_run(toy: Toy) -> None:
@@ -55,3 +62,68 @@ def test_what_is_left_to_do_stays_on_the_bar_and_can_be_copied(toy: Toy) -> None
 
     drive(toy.root, script)
     assert toy.run("recover", "--accept", str(rule)).returncode == 0
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Recoveries put back once it is set, as if a service took so long to start."""
+    opened = Event()
+
+    def held(workspace: Workspace) -> Recovered:
+        assert opened.wait(60)
+        return recover(workspace)
+
+    monkeypatch.setattr(recovery, "recover", held)
+    return opened
+
+
+def test_a_request_to_end_waits_until_all_is_put_back(toy: Toy, gate: Event) -> None:
+    toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
+    before = toy.tree()
+    kill_a_run(toy)
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Every host is put back", "rule.py is not as it was")
+        await pilot.press("ctrl+s")
+        await shows(pilot, "RECOVERING", "everything is being put back")
+        os.kill(os.getpid(), signal.SIGTERM)
+        await until(pilot, lambda: app._ending.waiting)
+        await pilot.press("q")
+        assert app.is_running
+        gate.set()
+        await until(pilot, lambda: not app.is_running)
+
+    assert drive(toy.root, script) == 128 + signal.SIGTERM
+    assert toy.tree() == before
+
+
+async def quit_after_all(pilot: Pilot[int]) -> None:
+    await pilot.press("q")
+    await shows(pilot, "campaign recover", "It is seen to its end first")
+    await pilot.press("enter")
+    await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
+    await pilot.press("q")
+    await shows(pilot, "It is seen to its end first")
+    await pilot.press("tab", "enter")
+
+
+async def hang_up(_pilot: Pilot[int]) -> None:
+    os.kill(os.getpid(), signal.SIGHUP)
+
+
+@pytest.mark.parametrize(("end", "code"), [(quit_after_all, 0), (hang_up, 129)])
+def test_a_recovery_is_never_cut_short(
+    toy: Toy, gate: Event, end: Callable[[Pilot[int]], Awaitable[None]], code: int
+) -> None:
+    toy.run("init")
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "nothing is suspected yet")
+        app.recover()
+        await end(pilot)
+        await until(pilot, lambda: app._ending.waiting)
+        assert app.is_running
+        gate.set()
+        await until(pilot, lambda: not app.is_running)
+
+    assert drive(toy.root, script) == code

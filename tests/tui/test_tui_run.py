@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report_builders import Arm, Story
 from textual.pilot import Pilot
 from textual.widgets import Input
 from toy import Toy
@@ -14,6 +15,7 @@ from tui_console import LONG
 from tui_pilot import drive, shows, text, until
 
 from campaign.tui.app import CampaignApp
+from hypotheses.observation import Counts
 
 
 @pytest.fixture
@@ -69,6 +71,9 @@ def test_from_the_list_to_the_verdict(ready: Toy) -> None:
         await shows(pilot, "campaign run fix -e trials=20")
         await pilot.press("enter")
         await shows(pilot, "Plan for toy", "+BUG = False", "campaign run fix -e trials=20 --yes")
+        await pilot.press("question_mark")
+        await shows(pilot, "the way back is part of the run", "Run it, where that is confirmed")
+        await pilot.press("escape")
         assert app.focused is not None
         assert app.focused.id == "cancel"
         await pilot.press("y")
@@ -153,9 +158,23 @@ def test_a_run_that_is_refused_says_why(known: Toy) -> None:
         await shows(pilot, "Plan for toy")
         (known.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
         await pilot.press("y")
-        await shows(pilot, "not started", "does not fit")
+        await shows(pilot, "refused", "cannot be made any more", "does not fit")
         await pilot.press("escape")
         await shows(pilot, "Nothing is running")
+
+    drive(known.root, script)
+    assert runs(known) == []
+
+
+def test_what_runs_is_the_plan_that_was_confirmed(known: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await choose(pilot, "fix")
+        await pilot.press("ctrl+s")
+        await shows(pilot, "Plan for toy")
+        with edited(known, "timeout: 20s", "timeout: 21s"):
+            await pilot.press("y")
+            await shows(pilot, "refused", "this is not the plan that was", "the service app has")
+        await until(pilot, lambda: not app.runner.busy)
 
     drive(known.root, script)
     assert runs(known) == []
@@ -219,3 +238,16 @@ def test_the_output_is_searched_held_and_saved(ready: Toy, tmp_path: Path) -> No
 
     drive(ready.root, script, size=(80, 24))
     assert saved.read_text(encoding="utf-8").count("\n") == 40
+
+
+def test_rates_are_not_compared_across_conditions(told: Story) -> None:
+    seen, alone = [Arm(Counts(1, 8))], {"concurrency": "1"}
+    told.run("alone", "probe", seen, conditions=alone, status="running", ended_at=None)
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "running alone-")
+        await pilot.press("2")
+        await shows(pilot, "not to be compared with the baseline", "concurrency 1 against 60")
+        assert "difference" not in text(app)
+
+    drive(told.recorder.path.parent, script)

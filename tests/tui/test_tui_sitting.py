@@ -45,6 +45,7 @@ async def run(app: CampaignApp, pilot: Pilot[int], playbook: str) -> None:
     await shows(pilot, "✓ completed", RUNS[playbook])
 
 
+@pytest.mark.slow
 def test_from_an_empty_folder_to_the_cause(empty: Path) -> None:
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "no campaign.yaml", "campaign demo")

@@ -22,7 +22,7 @@ class AbortDialog(ActionDialog):
     doing = "Asking ..."
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "act", "Abort"),
+        Binding("y", "act", "Abort", tooltip="Stop the run, and put everything back"),
         Binding("ctrl+s", "act", "Abort", show=False, priority=True),
     ]
 

@@ -17,7 +17,7 @@ from campaign.cli.text import shown
 from campaign.tui.reading import Reading
 from campaign.tui.runner import command_text
 from campaign.tui.the_app import app_of
-from campaign.tui.widgets.keys import Keys
+from campaign.tui.widgets.keys import COPY_COMMAND, HELP_IN_DIALOGS, Keys
 from campaign.workspace import Workspace
 
 
@@ -31,10 +31,17 @@ class ActionDialog(ModalScreen[None]):
     verb = "Save"
     doing = "Saving ..."
 
+    HELP = """
+Tab goes to the next field, and so does Enter; in the last one Enter does it. The command below
+does the same in a terminal. Where it does not succeed, one line says why, and all that was typed
+is kept.
+"""
+
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "act", "Save", priority=True),
-        Binding("ctrl+y", "copy_command", "Copy the command", priority=True),
-        Binding("escape", "cancel", "Cancel"),
+        Binding("ctrl+s", "act", "Save", priority=True, tooltip="Do it"),
+        COPY_COMMAND,
+        HELP_IN_DIALOGS,
+        Binding("escape", "cancel", "Cancel", tooltip="Close this; nothing is done"),
     ]
 
     def __init__(self) -> None:

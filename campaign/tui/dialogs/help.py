@@ -1,17 +1,13 @@
 """Help: what the focused thing is, and every key that works there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from textual.binding import ActiveBinding
 from textual.screen import Screen
 
 from campaign.cli.text import columns
 from campaign.tui.dialogs.text import TextDialog
-
-_EVERYWHERE = (
-    ("tab", "To the next pane; shift+tab to the one before"),
-    ("arrows", "Move; page up, page down, home and end as well"),
-)
+from campaign.tui.widgets.empty import Empty
 
 
 class HelpDialog(TextDialog):
@@ -22,9 +18,10 @@ class HelpDialog(TextDialog):
 
 
 def _about(screen: Screen[object]) -> str:
-    """The nearest HELP from the focused widget up, in lines as wide as there is room."""
+    """The nearest HELP of ours from the focused widget up, in lines as wide as there is room."""
     nodes = screen.focused.ancestors_with_self if screen.focused else [screen]
-    texts = (vars(type(node)).get("HELP") for node in nodes)
+    kinds = (kind for node in nodes for kind in type(node).__mro__)
+    texts = (vars(one).get("HELP") for one in kinds if one.__module__.startswith("campaign."))
     return next((" ".join(text.split()) for text in texts if text), "")
 
 
@@ -43,4 +40,12 @@ def _keys(screen: Screen[object]) -> str:
         (screen.app.get_key_display(one.binding), one.binding.tooltip)
         for one in told_bindings(screen)
     ]
-    return columns([*rows, *_EVERYWHERE])
+    return columns([*rows, *_moving(screen)])
+
+
+def _moving(screen: Screen[object]) -> Iterator[tuple[str, str]]:
+    """How to move, where there is anything to move to or in."""
+    if len(screen.focus_chain) > 1:
+        yield "tab", "To the next pane; shift+tab to the one before"
+    if not isinstance(screen.focused, Empty):
+        yield "arrows", "Move; page up, page down, home and end as well"

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from campaign.cli.text import shown
 from campaign.operations.live import Output
 from campaign.tui.dialogs.pick import PickDialog
-from campaign.tui.widgets.keys import Keys
+from campaign.tui.widgets.keys import HELP_IN_DIALOGS, Keys
 from campaign.tui.widgets.log_pane import LogPane
 
 
@@ -21,6 +21,7 @@ class OutputDialog(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "choose", "Others", tooltip="Choose which of the run's files is shown"),
+        HELP_IN_DIALOGS,
         Binding("escape", "back", "Close", tooltip="Close the search, or the output"),
         Binding("q", "close", "Close", show=False),
     ]

@@ -16,7 +16,7 @@ from campaign.cli.text import shown
 from campaign.operations.plan import Planned, Request
 from campaign.tui.colours import colour
 from campaign.tui.runner import command_text
-from campaign.tui.widgets.keys import Keys
+from campaign.tui.widgets.keys import COPY_COMMAND, HELP_IN_DIALOGS, Keys
 
 _DIFF = " " * 7
 """What stands before a line of a diff in a plan's text."""
@@ -49,9 +49,10 @@ yet; the way back is part of the run.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "yes", "Run it"),
-        Binding("ctrl+y", "copy_command", "Copy the command", priority=True),
-        Binding("escape", "cancel", "Back"),
+        Binding("y", "yes", "Run it", tooltip="Run it, where that is confirmed"),
+        COPY_COMMAND,
+        HELP_IN_DIALOGS,
+        Binding("escape", "cancel", "Back", tooltip="Back to the playbooks; nothing is run"),
         Binding("up,k", "scroll(-1)", "Up", show=False),
         Binding("down,j", "scroll(1)", "Down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),

@@ -1,7 +1,6 @@
-"""The question on quitting while a run that was started here goes on."""
+"""The question on quitting while something that was started here goes on."""
 
-from enum import Enum, auto
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,36 +10,45 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 
-class Choice(Enum):
-    """What to do about the run."""
+class QuitDialog(ModalScreen[bool]):
+    """Asks whether to quit although `heading`; `command` is what goes on, `told` what becomes of
 
-    STAY = auto()
-    ABORT = auto()
-
-
-class QuitDialog(ModalScreen[Choice]):
-    """Asks what to do about the run of `command`; staying has the focus."""
+    it, `verb` what to do. Staying has the focus.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "stay", "Stay")]
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, heading: str, command: str, told: str, verb: str) -> None:
         super().__init__()
-        self._command = command
+        self._heading, self._command, self._told, self._verb = heading, command, told, verb
+
+    @classmethod
+    def of_run(cls, command: str) -> Self:
+        """While the run of `command` goes on."""
+        told = "Quitting aborts it: everything is put back first, then this ends."
+        return cls("A run is under way", command, told, "Abort, put back, quit")
+
+    @classmethod
+    def of_recovery(cls) -> Self:
+        """While what runs have left is being put back."""
+        told = "It is seen to its end first, then this ends."
+        heading = "Everything is being put back"
+        return cls(heading, "campaign recover", told, "Put back, then quit")
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as box:
-            box.border_title = "A run is under way"
+            box.border_title = self._heading
             yield Static(self._command, markup=False, classes="command")
-            yield Static("Quitting aborts it: everything is put back first, then this ends.")
+            yield Static(self._told, markup=False)
             with Horizontal(classes="buttons"):
                 yield Button("Stay", id="stay", compact=True)
-                yield Button("Abort, put back, quit", id="abort", variant="primary", compact=True)
+                yield Button(self._verb, id="end", variant="primary", compact=True)
 
-    @on(Button.Pressed, "#abort")
-    def _abort(self) -> None:
-        self.dismiss(Choice.ABORT)
+    @on(Button.Pressed, "#end")
+    def _end(self) -> None:
+        self.dismiss(True)
 
     @on(Button.Pressed, "#stay")
     def action_stay(self) -> None:
         """Goes on as before."""
-        self.dismiss(Choice.STAY)
+        self.dismiss(False)

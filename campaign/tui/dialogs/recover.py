@@ -7,27 +7,23 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
-from campaign.cli.run import recovered_text
-from campaign.operations import recover as recovering
 from campaign.tui.dialogs.action import ActionDialog
-from campaign.tui.dialogs.text import TextDialog
 from campaign.tui.the_app import app_of
 from campaign.workspace import Workspace
 
 
 class RecoverDialog(ActionDialog):
-    """Asks whether to recover from what `left` names, and shows what was done."""
+    """Asks whether to recover from what `left` names; the app then does, and says how it ended."""
 
     heading = "Recover"
     verb = "Recover"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "act", "Recover", priority=True)]
-    doing = "Putting back. Services that ran a change are restarted, which may take a while ..."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "act", "Recover", priority=True, tooltip="Put back what is left")
+    ]
 
     def __init__(self, left: Sequence[str]) -> None:
         super().__init__()
         self._left = "\n".join(left)
-        self._result = ""
-        self._remaining: tuple[str, ...] = ()
 
     def compose_fields(self) -> ComposeResult:
         yield Static(self._left, markup=False)
@@ -44,9 +40,7 @@ class RecoverDialog(ActionDialog):
         return ["recover"]
 
     def act(self, workspace: Workspace) -> None:
-        done = recovering.recover(workspace)
-        self._result, self._remaining = recovered_text(done), done.remaining
+        """The app does it."""
 
     def done(self) -> None:
-        app_of(self).outstanding = self._remaining
-        self.app.push_screen(TextDialog("campaign recover", self._result))
+        app_of(self).recover()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -23,7 +24,7 @@ from campaign.tui.planning import Attempt
 from campaign.tui.reading import Reading
 from campaign.tui.runner import command_text
 from campaign.tui.the_app import app_of
-from campaign.tui.widgets.keys import Keys
+from campaign.tui.widgets.keys import COPY_COMMAND, HELP_IN_DIALOGS, Keys
 
 
 @dataclass
@@ -48,9 +49,15 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Up", show=False),
         Binding("down", "move(1)", "Down", show=False),
-        Binding("ctrl+s", "plan", "Plan", priority=True),
-        Binding("ctrl+y", "copy_command", "Copy the command", priority=True),
-        Binding("escape", "back", "Close, or stop planning"),
+        Binding("ctrl+s", "plan", "Plan", priority=True, tooltip="Make its plan, and show it"),
+        COPY_COMMAND,
+        HELP_IN_DIALOGS,
+        Binding(
+            "escape",
+            "back",
+            "Close, or stop planning",
+            tooltip="Give up planning; where it is not planning, close this",
+        ),
     ]
 
     def __init__(self, typed: Typed) -> None:
@@ -196,12 +203,12 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
 
     def _ask(self, planned: Planned, request: Request) -> None:
         self._begin_anew()
-        self.app.push_screen(PlanDialog(planned, request), self._confirmed)
+        self.app.push_screen(PlanDialog(planned, request), partial(self._confirmed, planned))
 
-    def _confirmed(self, words: Sequence[str] | None) -> None:
+    def _confirmed(self, planned: Planned, words: Sequence[str] | None) -> None:
         if words is not None:
             self.dismiss()
-            app_of(self).start_run(words)
+            app_of(self).start_run(words, planned)
 
     def _failed(self, why: str) -> None:
         self._attempt = None

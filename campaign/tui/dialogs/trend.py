@@ -30,7 +30,7 @@ class TrendDialog(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="dialog", id="trend") as box:
             box.border_title = Text(shown(f"{self._trend.playbook}: rate and spending"))
-            box.border_subtitle = "Esc closes"
+            box.border_subtitle = "campaign report -o campaign.html draws it, too; Esc closes"
             yield self._text
 
     def on_mount(self) -> None:

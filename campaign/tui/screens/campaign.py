@@ -18,8 +18,8 @@ from campaign.operations.advise import Advice
 from campaign.operations.evidence import Evidence
 from campaign.operations.hypotheses import Shown
 from campaign.operations.runs import Listed
-from campaign.operations.status import Overview
-from campaign.tui.demo import open_demo
+from campaign.operations.status import WEIGHED_AT_ONCE, Overview
+from campaign.tui.demo import is_demo_open, open_demo
 from campaign.tui.dialogs.details import DetailsDialog
 from campaign.tui.dialogs.hypothesis import HypothesisDialog
 from campaign.tui.dialogs.note import NoteDialog
@@ -38,12 +38,17 @@ from hypotheses.observation import Counts
 _PAUSE_S, _KEY_S = 0.5, 0.05
 """Before restarts are weighed, and before it is read what the cursor is on: it may move on."""
 
+_ASKED_FOR = object()
+"""In place of what was weighed: a person wants it weighed, however long that takes."""
+
+_MANY = "To weigh the restarts of {:,} runs takes a while: F5 does it."
+
 _Dialog = Callable[[Shown], ModalScreen[None]]
 
 _OF_ONE = frozenset({"edit", "note", "standing", "details"})
 """Actions on the hypothesis under the cursor."""
 
-_OF_SOME = frozenset({"filter", "sort", *_OF_ONE})
+_OF_SOME = frozenset({"filter", "sort", "again", *_OF_ONE})
 """Actions that need hypotheses."""
 
 
@@ -140,7 +145,11 @@ class CampaignScreen(ModeScreen):
         rests_on = (workspace, *((one.hypothesis, one.standing, one.runs, one.fail, one.n)
                                  for one in overview.hypotheses))  # fmt: skip
         new = not overview.stale and rests_on != self._weighed and len(rests_on) > 1
-        if workspace is not None and new:
+        if workspace is None or not new:
+            return
+        if overview.runs > WEIGHED_AT_ONCE and self._weighed is not _ASKED_FOR:
+            self.evidence.show_advice(_MANY.format(overview.runs))
+        else:
             self._weighed = rests_on
             self._advice.ask(lambda: advising.advise(workspace))
 
@@ -175,11 +184,15 @@ class CampaignScreen(ModeScreen):
         self.set_class(self.evidence.has_focus_within, "-detail")
 
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
-        """What needs a hypothesis is there once there is one."""
+        """What would do something now: what needs a hypothesis is there once there is one."""
         if action in _OF_ONE:
             return self.hypotheses.slug is not None
         if action == "filter" and self.hypotheses.filter.has_focus:
             return False
+        if action == "back":
+            return self.evidence.has_focus_within or self.hypotheses.filter.display
+        if action == "demo":
+            return self.welcome.display and not is_demo_open(app_of(self))
         overview = app_of(self).overview
         return bool(overview and overview.hypotheses) if action in _OF_SOME else True
 
@@ -200,8 +213,10 @@ class CampaignScreen(ModeScreen):
 
     def action_again(self) -> None:
         """Reads all again, and weighs all restarts again."""
-        self._weighed = None
+        self._weighed = _ASKED_FOR
+        self.evidence.show_advice("")
         app_of(self).on_ledger_changed()
+        self._show(app_of(self).overview)
 
     def action_demo(self) -> None:
         """Makes the demo beside where the app was started, and opens it."""

@@ -183,7 +183,9 @@ class HistoryScreen(ModeScreen):
             return not self.pane.filter.has_focus
         if action == "compare":
             return self.list.marked is not None and self.list.marked != self.list.place
-        return True
+        if action == "back":
+            return self.detail.has_focus_within or self.pane.filter.display
+        return not self.empty.display if action == "filter" else True
 
     def action_filter(self) -> None:
         """Opens the filter."""

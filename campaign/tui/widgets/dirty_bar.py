@@ -11,6 +11,11 @@ from campaign.ledger.records import Run
 from campaign.tui.colours import colour
 from campaign.tui.the_app import app_of
 
+_UNDER_WAY = (
+    "RECOVERING  everything is being put back; what ran a change is restarted, which may take a"
+    " while"
+)
+
 
 class DirtyBar(Static, can_focus=True):
     """Stays until the ledger says that everything was put back."""
@@ -31,11 +36,12 @@ its own journal, restarts what ran a change, and verifies; a second time finds n
     def on_mount(self) -> None:
         self.watch(self.app, "overview", self._draw)
         self.watch(self.app, "outstanding", self._draw)
+        self.watch(self.app, "recovering", self._draw, init=False)
         self.watch(self.app, "theme", self._draw, init=False)
 
     def _draw(self) -> None:
         overview = app_of(self).overview
-        self.display = bool(overview and overview.left)
+        self.display = app_of(self).recovering or bool(overview and overview.left)
         if self.display:
             first, *others = (Text(shown(line)) for line in self.lines())
             first.stylize(f"bold {colour(self.app, 'error')}".strip())
@@ -45,6 +51,8 @@ its own journal, restarts what ran a change, and verifies; a second time finds n
         """What was left, and what is to be done about it."""
         app = app_of(self)
         left = app.overview.left if app.overview is not None else ()
+        if app.recovering:
+            return [_UNDER_WAY]
         return [*map(_what, left), *(f"  {one}" for one in app.outstanding)]
 
     def action_copy(self) -> None:

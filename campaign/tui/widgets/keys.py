@@ -5,11 +5,28 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
-from textual.binding import ActiveBinding
+from textual.binding import ActiveBinding, Binding
 from textual.events import Click
 from textual.widgets import Static
 
 from campaign.tui.colours import colour
+
+HELP_IN_DIALOGS = Binding(
+    "f1,question_mark",
+    "app.explain",
+    "Help",
+    key_display="F1",
+    tooltip="Explain what has the focus, and the keys",
+)
+"""In fields a question mark is typed."""
+
+COPY_COMMAND = Binding(
+    "ctrl+y",
+    "copy_command",
+    "Copy the command",
+    priority=True,
+    tooltip="Copy the command that does the same",
+)
 
 PRESS = "press"
 """In the meta of a style: the key that a click there presses."""

@@ -27,8 +27,9 @@ class OutcomesPane(Pane):
 
     HELP = """
 Outcomes: the trials that have come in, each a glyph (✗ failed, · passed, ? cut short), the rate
-with its 95% interval as a bar beside the baseline's, and the difference. Below: the rule that ends
-the reproduction, how likely the hypothesis is part of the cause with these trials counted, and the
+with its 95% interval as a bar beside the baseline's, and the difference; where they ran under other
+conditions than the baseline did, these are named instead. Below: the rule that ends the
+reproduction, how likely the hypothesis is part of the cause with these trials counted, and the
 verdict once the run has been judged.
 """
 
@@ -91,7 +92,11 @@ verdict once the run has been judged.
     def _newest(self, one: Reproduction, baseline: Counts) -> Iterator[Text]:
         from hypotheses.rates import difference_text
 
-        if baseline.n and one.counts.n:
+        if baseline.n and one.unlike:
+            tint = colour(self.app, "warning")
+            yield Text("not to be compared with the baseline:", tint)
+            yield from (Text(shown(f"- {difference}"), tint) for difference in one.unlike)
+        elif baseline.n and one.counts.n:
             yield Text(f"difference {difference_text(one.counts, baseline)}")
         yield self._stream(one)
         yield self._quiet(_progress(one))

@@ -45,17 +45,25 @@ of their own, the last change first. Scrolls; the newest step is kept in sight.
         self.scroll = VerticalScroll(self.text, id="steps-scroll")
         super().__init__("Steps", self.scroll, id="steps")
         self._live: Live | None = None
+        self._follows = True
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.watch(self.scroll, "scroll_y", self._scrolled)
         self.set_interval(0.5, self._tick)
 
     def show(self, live: Live) -> None:
         """Shows an invocation as it stands now."""
-        follows = self.scroll.scroll_offset.y >= self.scroll.max_scroll_y
         self._live = live
         self.draw()
-        if follows:
+        self._stay()
+
+    def _scrolled(self) -> None:
+        self._follows = self.scroll.scroll_y >= self.scroll.max_scroll_y
+
+    def _stay(self) -> None:
+        """Keeps the newest step in sight, where that was so."""
+        if self._follows:
             self.call_after_refresh(self.scroll.scroll_end, animate=False)
 
     def _tick(self) -> None:
@@ -65,6 +73,7 @@ of their own, the last change first. Scrolls; the newest step is kept in sight.
 
     def on_resize(self) -> None:
         self.draw()
+        self._stay()
 
     def draw(self) -> None:
         """Draws again, at the time it is now."""

@@ -1,0 +1,215 @@
+"""How the commands that run playbooks ask, show what happens and say how it ended."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from campaign.cli import options, plans
+from campaign.cli.progress import Progress
+from campaign.cli.text import lapse_text, shown, tell
+from campaign.engine.dialling import Ahead
+from campaign.engine.stop import Stop, handled
+from campaign.errors import CampaignError, Exit
+from campaign.operations import junit
+from campaign.operations import plan as planning
+from campaign.operations.plan import Planned, Request
+from campaign.operations.run import Ready, ready
+from campaign.workspace import Workspace
+
+if TYPE_CHECKING:
+    from campaign.engine.run import Outcome
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What is told: `diff`, the changes of files in the plan; and the verdict that is expected."""
+
+    diff: bool
+    as_json: bool
+    expect: str | None = None
+
+
+@dataclass(frozen=True)
+class Consent:
+    """What the options say to a plan: yes, or the campaign's name; otherwise a person is asked.
+
+    `as_planned`: the file of the one plan that this holds for.
+    """
+
+    yes: bool
+    yes_i_mean: str | None
+    as_planned: Path | None = None
+
+
+def dry(workspace: Workspace, request: Request, telling: Telling, ahead: Ahead) -> None:
+    """Shows the plan on standard output."""
+    planned = planning.plan(workspace, request, ahead=ahead)
+    _refuse_unjudged(planned, telling.expect)
+    if telling.as_json:
+        options.print_json(plans.as_data(planned))
+    else:
+        click.echo(plans.as_text(planned, diffs=telling.diff))
+
+
+def execute(
+    workspace: Workspace,
+    request: Request,
+    telling: Telling,
+    consent: Consent,
+    junit_xml: Path | None,
+    ahead: Ahead,
+) -> int:
+    """Shows the plan, has it agreed to and carries it out; gives the exit code."""
+    if junit_xml is not None:
+        junit.check_place(junit_xml)
+    given = None if consent.as_planned is None else plans.read(consent.as_planned)
+    with ready(workspace, request, options.command_line(), ahead=ahead, given=given) as one:
+        _refuse_unjudged(one.planned, telling.expect)
+        for lapse in one.lapses:
+            tell(shown(lapse_text(lapse)))
+        tell(plans.as_text(one.planned, diffs=telling.diff))
+        if _confirm(one.planned, consent):
+            one.look_again()
+        outcome = carry_out(one)
+    code = _ended(outcome, telling.expect, telling.as_json)
+    if junit_xml is None:
+        return code
+    return _junit(junit_xml, workspace, outcome, telling.expect) or code
+
+
+def _refuse_unjudged(planned: Planned, expect: str | None) -> None:
+    """Errors: CampaignError (USAGE) where a verdict is expected, and nothing will be judged."""
+    if expect and not any(one.is_judged for one in planned.playbooks):
+        names = ", ".join(one.name for one in planned.playbooks)
+        raise CampaignError(
+            Exit.USAGE,
+            f"--expect {expect}: no verdict will be given, since {names} has no `verdict:`",
+            "leave out --expect, or name a playbook that is judged",
+        )
+
+
+def _junit(path: Path, workspace: Workspace, outcome: "Outcome", expect: str | None) -> int:
+    """The exit code: USAGE where the run was well and the file cannot be written, else 0.
+
+    A worse end stays what it is.
+    """
+    try:
+        junit.write(path, workspace, outcome, expect)
+    except CampaignError as error:
+        tell(f"campaign: {error}")
+        return 0 if outcome.exit else error.exit
+    return 0
+
+
+def carry_out(one: Ready) -> "Outcome":
+    """Executes a ready run with progress on stderr and signals handled."""
+    with watched() as (progress, stop):
+        return one.execute(progress, stop)
+
+
+@contextmanager
+def watched() -> Iterator[tuple[Progress, Stop]]:
+    """Progress on stderr, and what INT, TERM and HUP ask to stop while inside."""
+    with Progress() as progress:
+        stop = Stop(
+            refuse=lambda: progress.line(
+                f"     not stopped while {stop.doing}; once more abandons putting back, "
+                "and leaves the system dirty"
+            )
+        )
+        with handled(stop):
+            yield progress, stop
+
+
+def _confirm(planned: Planned, consent: Consent) -> bool:
+    """Whether a person was asked, and agrees.
+
+    Errors: CampaignError (REFUSED) where neither the options nor a person agree.
+    """
+    name, said = planned.system.campaign, consent.yes_i_mean
+    if planned.system.protected:
+        _confirm_protected(name, said)
+    elif said is not None and said != name:
+        raise CampaignError(Exit.REFUSED, f"this campaign is {name}, not {said}")
+    elif not consent.yes and said is None:
+        ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
+    return said is None and (planned.system.protected or not consent.yes)
+
+
+def _confirm_protected(name: str, yes_i_mean: str | None) -> None:
+    if yes_i_mean is None:
+        ask(
+            f"{name} is protected. Type its name to run this: ",
+            lambda answer: answer == name,
+            f"--yes-i-mean {name}",
+        )
+    elif yes_i_mean != name:
+        raise CampaignError(Exit.REFUSED, f"this protected campaign is {name}, not {yes_i_mean}")
+
+
+def ask(question: str, accept: Callable[[str], bool], option: str) -> None:
+    """Asks on the terminal; `option` answers without one.
+
+    Errors: CampaignError (REFUSED) on anything but the accepted answer.
+    """
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise CampaignError(
+            Exit.REFUSED, "nobody is there to confirm the plan", f"add {option} to run it"
+        )
+    tell(question, newline=False)
+    if not accept(sys.stdin.readline().strip()):
+        raise CampaignError(Exit.REFUSED, "not confirmed; nothing was changed")
+
+
+def _ended(outcome: "Outcome", expect: str | None, as_json: bool) -> int:
+    code = outcome.exit
+    if code is Exit.COMPLETED and expect and not _met(outcome, expect):
+        code = Exit.UNMET
+    for text in last_words(outcome, code, expect):
+        tell(shown(text))
+    if as_json:
+        with suppress(OSError):
+            options.print_json({"exit": int(code), **as_data(outcome)})
+    return code
+
+
+def _met(outcome: "Outcome", expect: str) -> bool:
+    words = [str(one.verdict.word) for one in outcome.runs if one.verdict]
+    return bool(words) and all(word == expect for word in words)
+
+
+def as_data(outcome: "Outcome") -> dict[str, object]:
+    """How an invocation ended, for programs."""
+    return {
+        "runs": [
+            {
+                "id": one.id,
+                "playbook": one.playbook,
+                "status": one.status,
+                "verdict": one.verdict,
+            }
+            for one in outcome.runs
+        ],
+        "error": outcome.error,
+        "remaining": list(outcome.remaining),
+    }
+
+
+def last_words(outcome: "Outcome", code: Exit, expect: str | None) -> list[str]:
+    """What a person is told at the end of an invocation."""
+    lines = []
+    if outcome.error:
+        lines.append(f"campaign: {outcome.in_short}")
+    if outcome.remaining:
+        lines.append("DIRTY: not everything could be put back. What is left to do:")
+        lines += [f"  - {one}" for one in outcome.remaining]
+    elif code is not Exit.FAULT:
+        lines.append("Everything was put back.")
+    if code is Exit.UNMET:
+        lines.append(f"campaign: the verdicts are not all {expect}")
+    return lines

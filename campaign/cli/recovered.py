@@ -1,0 +1,63 @@
+"""What a recovery did, for people and for programs."""
+
+from collections.abc import Iterator
+
+from campaign.cli.text import lapse_text
+from campaign.operations.accept import Kept
+from campaign.operations.recover import Recovered
+
+
+def recovered_text(done: Recovered) -> str:
+    """What was put back and what is left to do, as a person reads it."""
+    return "\n".join(_recovered(done))
+
+
+def recovered_data(done: Recovered) -> dict[str, object]:
+    """The same for programs."""
+    return {
+        "accepted": [
+            {"host": one.host, "path": one.name, "original": one.original, "compare": one.compare}
+            for one in done.accepted
+        ],
+        "restored": done.restored.paths,
+        "lapses": done.restored.lapses,
+        "restarted": [one.services for one in done.restored.cycles],
+        "runs": done.runs,
+        "remaining": done.remaining,
+        "unreached": {
+            one.host: {"error": str(one.error), "outstanding": one.paths} for one in done.unreached
+        },
+        "note": done.note,
+        "unrecorded": done.unrecorded,
+    }
+
+
+def _kept(one: Kept) -> Iterator[str]:
+    yield f"kept {one} as it is now"
+    if one.original is not None:
+        yield f"  its original: {one.original}"
+        yield f"  it may still hold what the run had changed; to see: {one.compare}"
+
+
+def _recovered(done: Recovered) -> list[str]:
+    lines = [f"note: {done.note}"] if done.note else []
+    lines += [line for one in done.accepted for line in _kept(one)]
+    lines += map(lapse_text, done.restored.lapses)
+    lines += [f"restored {path}" for path in done.restored.paths]
+    for lived in done.restored.cycles:
+        if lived.healthy_at is not None:
+            lines.append(f"restarted {', '.join(lived.services)}")
+    lines += [f"closed run {run}" for run in done.runs]
+    did_something = len(lines) > bool(done.note)
+    if done.remaining:
+        lines.append("DIRTY: what is left to do:")
+        lines += [f"  - {one}" for one in done.remaining]
+    elif done.unreached:
+        lines.append("All else was put back." if did_something else "Nothing to recover elsewhere.")
+    elif not did_something:
+        lines.append("Nothing to recover.")
+    elif done.accepted:
+        lines.append("Everything else was put back.")
+    else:
+        lines.append("Everything was put back.")
+    return lines

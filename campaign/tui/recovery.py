@@ -1,0 +1,29 @@
+"""Putting back what runs have left, and how that ended."""
+
+from dataclasses import dataclass
+
+from campaign.cli.recovered import recovered_text
+from campaign.errors import CampaignError, Exit
+from campaign.operations.recover import recover
+from campaign.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How it ended: the exit code, what a person is told, and what is left to do."""
+
+    exit: Exit
+    text: str
+    remaining: tuple[str, ...] = ()
+
+
+def recovery(workspace: Workspace) -> Recovery:
+    """Recovers. Raises nothing: whoever waits for the end has to learn of it."""
+    try:
+        done = recover(workspace)
+    except CampaignError as error:
+        return Recovery(error.exit, str(error))
+    except Exception as error:  # noqa: BLE001 - in a thread of its own nobody else would tell
+        why = f"a fault of campaign itself: {type(error).__name__}: {error}"
+        return Recovery(Exit.FAULT, why)
+    return Recovery(done.exit, recovered_text(done), done.remaining)
