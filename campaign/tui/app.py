@@ -149,14 +149,16 @@ class CampaignApp(TheApp):
         """Reads the overview again; each mode's screen reads its own when it is looked at."""
         workspace = self.workspace
         if workspace is not None:
-            self._read_system(workspace)
             last = self.overview
             self._overview.ask(lambda: reading.overview(workspace, last))
         for screen in self._mode_screens():
             screen.ledger_changed()
 
-    def _read_system(self, workspace: Workspace) -> None:
-        """Reads campaign.yaml where it is not the one that is known."""
+    def _read_system(self) -> None:
+        """Reads campaign.yaml where it is not the one that is known; rows are drawn before that."""
+        workspace = self.workspace
+        if workspace is None:
+            return
         try:
             changed_at = workspace.config.stat().st_mtime_ns
         except OSError:
@@ -179,6 +181,7 @@ class CampaignApp(TheApp):
         self.problem, self.overview = "", overview
         self.refresh_bindings()
         self._look_after(overview)
+        self._read_system()
         workspace = self.workspace
         if overview.stale and workspace is not None:
             self._sums.ask(lambda: (workspace, reading.sums(workspace)))
@@ -228,6 +231,7 @@ class CampaignApp(TheApp):
         """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
         there = self.workspace is not None and self.workspace.ledger.exists()
         self.problem = why if there else ""
+        self._read_system()
 
     def show_run(self, run: str) -> None:
         """Opens the run of that id on the history screen."""
