@@ -203,7 +203,7 @@ def _first(terminal: Terminal, shows: str) -> tuple[float, float]:
 def _started(terminal: Terminal, shows: str, floor: Floor) -> str:
     loaded, drawn = _first(terminal, shows)
     rows = f"then first rows {drawn:,.0f} ({drawn / floor.start:.1f} times the empty app's)"
-    return f"process {loaded:,.0f}, {rows}"
+    return f"process {loaded:,.0f}, {rows}, {1000 * terminal.cpu():,.0f} of a processor until then"
 
 
 def _pressed(terminal: Terminal, keys: Iterator[Key]) -> list[float]:

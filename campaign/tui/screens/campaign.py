@@ -116,7 +116,7 @@ class CampaignScreen(ModeScreen):
             self._runs.ask(lambda: _runs_of(workspace, slug))
 
     def _show(self, overview: Overview | None) -> None:
-        if overview is None:
+        if overview is None or self.app.screen_stack[:1] != [self]:
             return
         self._show_panes(bool(overview.hypotheses or overview.runs))
         self.hypotheses.show(overview)
@@ -133,6 +133,7 @@ class CampaignScreen(ModeScreen):
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
         self._greet()
+        self._show(app_of(self).overview)
 
     def _greet(self) -> None:
         app = app_of(self)
