@@ -54,6 +54,14 @@ Full().run()
 
 
 @dataclass(frozen=True)
+class Floor:
+    """What an empty app takes, in milliseconds: until it has drawn, and for half of the keys."""
+
+    start: float
+    key: float
+
+
+@dataclass(frozen=True)
 class Key:
     """A key, and what is drawn once it was answered (a regular expression)."""
 
@@ -74,8 +82,9 @@ def main() -> None:
             _make(folder)
             print(f"made in {time.perf_counter() - begun:.1f} s")
         print(f"{RUNS:,} runs, {RUNS * TRIALS:,} trials; {KEYS} keys a part, all in milliseconds")
+        floor = _floor()
         for part in given.part or [name for name in PARTS if name != "table"]:
-            PARTS[part](folder)
+            PARTS[part](folder, floor)
 
 
 def _make(folder: Path) -> None:
@@ -92,38 +101,40 @@ def _tui(folder: Path) -> Terminal:
     return Terminal([sys.executable, "-m", "campaign.cli", "-w", str(folder), "tui"], SIZE)
 
 
-def _floor(_folder: Path) -> None:
+def _floor() -> Floor:
     """An empty app: nothing in Textual is quicker."""
     with Terminal([sys.executable, "-c", EMPTY], SIZE) as terminal:
-        started = _first(terminal, "pressed 0")
+        loaded, drawn = _first(terminal, "pressed 0")
         delays = _pressed(terminal, (Key(b"x", rf"{n}\b") for n in range(1, KEYS + 1)))
-    _tell("an empty app", f"{started}, {_told(delays)}")
+    floor = Floor(drawn, delays[KEYS // 2])
+    _tell("an empty app", f"process {loaded:,.0f}, then drawn {drawn:,.0f}, {_told(delays, floor)}")
+    return floor
 
 
-def _campaign(folder: Path) -> None:
+def _campaign(folder: Path, floor: Floor) -> None:
     with _tui(folder) as terminal:
-        started = _first(terminal, "cause-7")
+        started = _started(terminal, "cause-7", floor)
         summed = terminal.until(r"\d/\d{5}") - terminal.begun
         keys = [Key(DOWN, f"cause-{n}") for n in range(1, 8)]
         keys += [Key(UP, f"cause-{n}") for n in range(6, -1, -1)]
         delays = _pressed(terminal, (keys[n % len(keys)] for n in range(KEYS)))
-        _tell("campaign", f"{started}, all sums at {1000 * summed:,.0f}, {_told(delays)}")
+        _tell("campaign", f"{started}, all sums at {1000 * summed:,.0f}, {_told(delays, floor)}")
 
 
-def _history(folder: Path) -> None:
+def _history(folder: Path, floor: Floor) -> None:
     """Every key is answered when the run that it leads to is there, read from the ledger."""
     with _tui(folder) as terminal:
         _first(terminal, "cause-7")
         asked = terminal.press(b"3")
         opened = terminal.until(f"{RUNS - 2:05x}") - asked
         keys = [Key(DOWN, f"{RUNS - 1 - n:05x}") for n in range(1, 5)]
-        keys += [Key(PAGE_DOWN, f"{RUNS - 35:05x}"), Key(END, "00001"), Key(UP, "00001")]
+        keys += [Key(PAGE_DOWN, f"{RUNS - 30:05x}"), Key(END, "00003"), Key(UP, "00001")]
         keys += [Key(HOME, f"{RUNS - 1:05x}")]
         delays = _pressed(terminal, (keys[n % len(keys)] for n in range(KEYS)))
-        _tell("history", f"opened {1000 * opened:,.0f}, {_told(delays)}")
+        _tell("history", f"opened {1000 * opened:,.0f}, {_told(delays, floor)}")
 
 
-def _stream(folder: Path) -> None:
+def _stream(folder: Path, floor: Floor) -> None:
     """The live screen beside 20,000 lines a second, then an hour of them in a minute."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copytree(folder, Path(scratch) / "streaming")
@@ -131,13 +142,13 @@ def _stream(folder: Path) -> None:
         run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
             with _tui(copy) as terminal:
-                _follow(terminal, run)
+                _follow(terminal, run, floor)
         finally:
             run.kill()
             run.wait()
 
 
-def _follow(terminal: Terminal, run: "subprocess.Popen[str]") -> None:
+def _follow(terminal: Terminal, run: "subprocess.Popen[str]", floor: Floor) -> None:
     assert run.stdin is not None
     assert run.stdout is not None
     terminal.until("running without-1-streams")
@@ -148,7 +159,7 @@ def _follow(terminal: Terminal, run: "subprocess.Popen[str]") -> None:
     holds = (Key(b" ", "following" if n % 2 else "held") for n in range(KEYS))
     delays = _pressed(terminal, holds)
     share = (terminal.cpu() - before) / (time.perf_counter() - at)
-    _tell("streaming", f"{_told(delays)}; {share:.0%} of a processor")
+    _tell("streaming", f"{_told(delays, floor)}; {share:.0%} of a processor")
     begun = terminal.memory()
     run.stdin.write("\n")
     run.stdin.flush()
@@ -172,21 +183,27 @@ def _memory(terminal: Terminal, run: "subprocess.Popen[str]") -> Iterator[float]
     yield terminal.memory()
 
 
-def _table(_folder: Path) -> None:
+def _table(_folder: Path, floor: Floor) -> None:
     """The peer: all rows in a DataTable, made of nothing but numbers."""
     with Terminal([sys.executable, "-c", FULL], SIZE) as terminal:
-        started = _first(terminal, r"run-20\.")
+        started = _started(terminal, r"run-20\.", floor)
         keys = [Key(DOWN, f"run-{n}\\.") for n in range(1, 8)]
         keys += [Key(UP, f"run-{n}\\.") for n in range(6, -1, -1)]
         delays = _pressed(terminal, (keys[n % len(keys)] for n in range(KEYS)))
-        _tell("a DataTable", f"{started}, {_told(delays)}")
+        _tell("a DataTable", f"{started}, {_told(delays, floor)}")
 
 
-def _first(terminal: Terminal, shows: str) -> str:
+def _first(terminal: Terminal, shows: str) -> tuple[float, float]:
     """How long the process took to be an app, and the app to draw what is looked for."""
     loaded = terminal.starts()
     drawn = terminal.until(shows) - terminal.begun
-    return f"process {1000 * loaded:,.0f}, then first rows {1000 * (drawn - loaded):,.0f}"
+    return 1000 * loaded, 1000 * (drawn - loaded)
+
+
+def _started(terminal: Terminal, shows: str, floor: Floor) -> str:
+    loaded, drawn = _first(terminal, shows)
+    rows = f"then first rows {drawn:,.0f} ({drawn / floor.start:.1f} times the empty app's)"
+    return f"process {loaded:,.0f}, {rows}, {1000 * terminal.cpu():,.0f} of a processor until then"
 
 
 def _pressed(terminal: Terminal, keys: Iterator[Key]) -> list[float]:
@@ -199,17 +216,18 @@ def _pressed(terminal: Terminal, keys: Iterator[Key]) -> list[float]:
     return sorted(delays)
 
 
-def _told(delays: list[float]) -> str:
+def _told(delays: list[float], floor: Floor) -> str:
     middle, late = delays[len(delays) // 2], delays[len(delays) * 95 // 100]
-    return f"keys: half within {middle:.1f}, 95% within {late:.1f}, all within {delays[-1]:.1f}"
+    times = f"({middle / floor.key:.1f} times the empty app's)"
+    rest = f"95% within {late:.1f}, all within {delays[-1]:.1f}"
+    return f"keys: half within {middle:.1f} {times}, {rest}"
 
 
 def _tell(part: str, what: str) -> None:
     print(f"{part:>12}: {what}", flush=True)
 
 
-PARTS: dict[str, Callable[[Path], None]] = {
-    "floor": _floor,
+PARTS: dict[str, Callable[[Path, Floor], None]] = {
     "campaign": _campaign,
     "history": _history,
     "stream": _stream,

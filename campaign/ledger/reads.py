@@ -104,8 +104,10 @@ class Ledger(
             records.Run,
             """
             SELECT * FROM run
-            WHERE status = 'running' OR state = 'dirty'
-               OR (status = 'interrupted' AND ended_at IS NULL)
+            WHERE status = 'running' OR (status = 'interrupted' AND ended_at IS NULL)
+               -- Every status is named, so that an index finds the few that are dirty.
+               OR (state = 'dirty'
+                   AND status IN ('running', 'completed', 'failed', 'aborted', 'interrupted'))
             ORDER BY started_at DESC, rowid DESC
             """,
         )

@@ -22,6 +22,10 @@ SUMMED_AT_ONCE = 2_000
 """Sums over as many runs are read with the rest: they take some hundredths of a second."""
 
 
+WEIGHED_AT_ONCE = 10_000
+"""Restarts of more runs than this are weighed only when that is asked for: it takes long."""
+
+
 @dataclass(frozen=True)
 class Status:
     """The campaign, its costs, its hypotheses, and the runs that a person should know of.

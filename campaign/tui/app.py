@@ -106,7 +106,9 @@ class CampaignApp(TheApp):
         self._typed = Typed()
         self._follower: Follower | None = None
         self._overview: Reading[Overview] = Reading(self, self._show, self._cannot_read)
-        self._sums: Reading[Sums] = Reading(self, self._show_sums, self._cannot_read, rest=True)
+        self._sums: Reading[tuple[Workspace, Sums]] = Reading(
+            self, self._show_sums, self._cannot_read, rest=True
+        )
         self._system: Reading[System] = Reading(self, self._know, self._not_valid)
         self._config_at = 0
         self._left: Reading[tuple[str, ...]] = Reading(self, self._list_left, self._cannot_list)
@@ -147,14 +149,16 @@ class CampaignApp(TheApp):
         """Reads the overview again; each mode's screen reads its own when it is looked at."""
         workspace = self.workspace
         if workspace is not None:
-            self._read_system(workspace)
             last = self.overview
             self._overview.ask(lambda: reading.overview(workspace, last))
         for screen in self._mode_screens():
             screen.ledger_changed()
 
-    def _read_system(self, workspace: Workspace) -> None:
-        """Reads campaign.yaml where it is not the one that is known."""
+    def _read_system(self) -> None:
+        """Reads campaign.yaml where it is not the one that is known; rows are drawn before that."""
+        workspace = self.workspace
+        if workspace is None:
+            return
         try:
             changed_at = workspace.config.stat().st_mtime_ns
         except OSError:
@@ -177,12 +181,14 @@ class CampaignApp(TheApp):
         self.problem, self.overview = "", overview
         self.refresh_bindings()
         self._look_after(overview)
+        self._read_system()
         workspace = self.workspace
         if overview.stale and workspace is not None:
-            self._sums.ask(lambda: reading.sums(workspace))
+            self._sums.ask(lambda: (workspace, reading.sums(workspace)))
 
-    def _show_sums(self, sums: Sums) -> None:
-        if self.overview is not None:
+    def _show_sums(self, found: tuple[Workspace, Sums]) -> None:
+        workspace, sums = found
+        if self.overview is not None and workspace == self.workspace:
             self.overview = reading.with_sums(self.overview, sums)
 
     def _look_after(self, overview: Overview) -> None:
@@ -225,6 +231,7 @@ class CampaignApp(TheApp):
         """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
         there = self.workspace is not None and self.workspace.ledger.exists()
         self.problem = why if there else ""
+        self._read_system()
 
     def show_run(self, run: str) -> None:
         """Opens the run of that id on the history screen."""

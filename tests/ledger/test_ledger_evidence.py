@@ -124,6 +124,7 @@ def test_evidence_is_the_latest_verdict_of_each_run_that_counts(
         Word.SUPPORTED, "mismatch", ("one", "two"), {"fail": 3, "p": 0.31}, "165 trials"
     )
     assert (second.run, second.verdict.word) == ("probe-2", Word.INCONCLUSIVE)
+    assert ledger.newest_evidence("mtp") == (second,), "the last run of each playbook"
     assert ledger.evidence("other") == ()
 
 

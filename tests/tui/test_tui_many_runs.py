@@ -13,6 +13,7 @@ from campaign.operations.live import Output
 from campaign.operations.status import Sums
 from campaign.tui.app import CampaignApp
 from campaign.tui.dialogs.output import OutputDialog
+from campaign.tui.screens import campaign as campaign_screen
 from campaign.workspace import Workspace
 
 
@@ -27,6 +28,7 @@ def test_rows_are_there_before_the_sums_and_keys_move_over_them(
 
     monkeypatch.setattr(status, "SUMMED_AT_ONCE", 0)
     monkeypatch.setattr(status, "sums", late)
+    monkeypatch.setattr(campaign_screen, "WEIGHED_AT_ONCE", 0)
 
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         try:
@@ -36,8 +38,10 @@ def test_rows_are_there_before_the_sums_and_keys_move_over_them(
             await shows(pilot, "Evidence: idxk-transfer")
         finally:
             summed.set()
-        await shows(pilot, "18/58", "(none)")
+        await shows(pilot, "18/58", "(none)", "F5 does")
         assert "summing" not in text(app)
+        await pilot.press("f5")
+        await shows(pilot, "that it is part of the cause")
 
     drive(folder, script, size=(140, 45))
 

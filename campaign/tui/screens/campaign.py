@@ -18,7 +18,7 @@ from campaign.operations.advise import Advice
 from campaign.operations.evidence import Evidence
 from campaign.operations.hypotheses import Shown
 from campaign.operations.runs import Listed
-from campaign.operations.status import Overview
+from campaign.operations.status import WEIGHED_AT_ONCE, Overview
 from campaign.tui.demo import is_demo_open, open_demo
 from campaign.tui.dialogs.details import DetailsDialog
 from campaign.tui.dialogs.hypothesis import HypothesisDialog
@@ -37,6 +37,11 @@ from hypotheses.observation import Counts
 
 _PAUSE_S, _KEY_S = 0.5, 0.05
 """Before restarts are weighed, and before it is read what the cursor is on: it may move on."""
+
+_ASKED_FOR = object()
+"""In place of what was weighed: a person wants it weighed, however long that takes."""
+
+_MANY = "To weigh the restarts of {:,} runs takes a while: F5 does it."
 
 _Dialog = Callable[[Shown], ModalScreen[None]]
 
@@ -111,7 +116,7 @@ class CampaignScreen(ModeScreen):
             self._runs.ask(lambda: _runs_of(workspace, slug))
 
     def _show(self, overview: Overview | None) -> None:
-        if overview is None:
+        if overview is None or self.app.screen_stack[:1] != [self]:
             return
         self._show_panes(bool(overview.hypotheses or overview.runs))
         self.hypotheses.show(overview)
@@ -128,6 +133,7 @@ class CampaignScreen(ModeScreen):
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
         self._greet()
+        self._show(app_of(self).overview)
 
     def _greet(self) -> None:
         app = app_of(self)
@@ -140,7 +146,11 @@ class CampaignScreen(ModeScreen):
         rests_on = (workspace, *((one.hypothesis, one.standing, one.runs, one.fail, one.n)
                                  for one in overview.hypotheses))  # fmt: skip
         new = not overview.stale and rests_on != self._weighed and len(rests_on) > 1
-        if workspace is not None and new:
+        if workspace is None or not new:
+            return
+        if overview.runs > WEIGHED_AT_ONCE and self._weighed is not _ASKED_FOR:
+            self.evidence.show_advice(_MANY.format(overview.runs))
+        else:
             self._weighed = rests_on
             self._advice.ask(lambda: advising.advise(workspace))
 
@@ -204,8 +214,10 @@ class CampaignScreen(ModeScreen):
 
     def action_again(self) -> None:
         """Reads all again, and weighs all restarts again."""
-        self._weighed = None
+        self._weighed = _ASKED_FOR
+        self.evidence.show_advice("")
         app_of(self).on_ledger_changed()
+        self._show(app_of(self).overview)
 
     def action_demo(self) -> None:
         """Makes the demo beside where the app was started, and opens it."""

@@ -10,6 +10,7 @@ from campaign.ledger.records import Run
 from campaign.operations import control
 from campaign.operations import live as reading
 from campaign.operations.live import Belief, Live
+from campaign.operations.status import WEIGHED_AT_ONCE
 from campaign.tui.dialogs.abort import AbortDialog
 from campaign.tui.dialogs.pick import PickDialog
 from campaign.tui.dialogs.save import SaveDialog
@@ -61,7 +62,7 @@ class LiveScreen(ModeScreen):
             self, self._show, self._cannot_read
         )
         self._belief: Reading[Belief] = Reading(
-            self, self.outcomes.show_belief, self.outcomes.show_belief, _PAUSE_S
+            self, self.outcomes.show_belief, self.outcomes.show_belief, _PAUSE_S, rest=True
         )
         self._asked: Reading[str] = Reading(self, self._did, self._cannot_read)
 
@@ -117,6 +118,8 @@ class LiveScreen(ModeScreen):
     def _believe(self, live: Live) -> None:
         app = app_of(self)
         workspace, system, run = app.workspace, app.system, live.run.id
+        if app.overview is None or app.overview.runs > WEIGHED_AT_ONCE:
+            return
         if workspace is not None and system is not None and live.hypotheses:
             self._belief.ask(lambda: reading.belief(workspace, system.statistics, run))
 
