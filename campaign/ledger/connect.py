@@ -77,6 +77,20 @@ def _told(path: Path, error: sqlite3.Error) -> CampaignError:
     return CampaignError(Exit.REFUSED, f"{path}: {what}", fix)
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is a ledger, or what may be a damaged one.
+
+    A file that was made, and whose maker did not live to fill it, is none: the next writer does.
+    """
+    if not path.exists():
+        return False
+    try:
+        with closing(_connect(path, _read_mode(path))) as connection:
+            return not _is_empty(connection)
+    except sqlite3.Error:
+        return True
+
+
 def open_reader(path: Path) -> sqlite3.Connection:
     """A read-only connection to the ledger at `path`, rows by name; never creates a ledger.
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from campaign.engine.session import operator
 from campaign.ledger import records
+from campaign.ledger.connect import is_there
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.operations.plan import Planned
@@ -17,7 +18,7 @@ from playbooks.plan import Boot
 
 def covering(workspace: Workspace, planned: Planned) -> records.Confirmation | None:
     """The confirmation that covers all of a plan and ends first; None where it is not covered."""
-    if not workspace.ledger.exists():
+    if not is_there(workspace.ledger):
         return None
     now, by = time.time(), operator()
     with Ledger.open(workspace.ledger) as ledger:

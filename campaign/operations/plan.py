@@ -9,6 +9,7 @@ from campaign.engine.control import Controls
 from campaign.engine.dialling import NOBODY, Ahead
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
+from campaign.ledger.connect import is_there
 from campaign.ledger.reads import Ledger
 from campaign.operations.prices import Prices
 from campaign.operations.showing import (
@@ -69,14 +70,14 @@ def check(workspace: Workspace, request: Request) -> tuple[System, tuple[Playboo
     Errors: LoadError, CampaignError.
     """
     system = workspace.load_system()
-    slugs = _slugs(workspace) if workspace.ledger.exists() else None
+    slugs = _slugs(workspace) if is_there(workspace.ledger) else None
     return system, _load(workspace, request, system, slugs)
 
 
 def load(workspace: Workspace, request: Request) -> tuple[System, tuple[Playbook, ...]]:
     """As `check`, for a run: its hypotheses must be there. Errors: LoadError, CampaignError."""
     system = workspace.load_system()
-    slugs = _slugs(workspace) if workspace.ledger.exists() else ()
+    slugs = _slugs(workspace) if is_there(workspace.ledger) else ()
     return system, _load(workspace, request, system, slugs)
 
 
@@ -204,7 +205,7 @@ def _seeded(playbook: Playbook) -> Playbook:
 @contextmanager
 def _ledger(workspace: Workspace) -> Iterator[Ledger | None]:
     """The ledger, where there is one yet."""
-    if not workspace.ledger.exists():
+    if not is_there(workspace.ledger):
         yield None
         return
     with Ledger.open(workspace.ledger) as ledger:

@@ -13,6 +13,7 @@ from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Hosts
 from campaign.engine.together import by_name
 from campaign.errors import CampaignError, Exit
+from campaign.ledger.connect import is_there
 from campaign.ledger.keeping import KEEP, keep_name
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
@@ -96,7 +97,7 @@ def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
         restored = put_back(hosts, absent=absent)
     unreached = tuple(Unreached(name, error) for name, error in absent.items())
     done = Recovered(restored, note=reach.note, accepted=kept, unreached=unreached)
-    if not workspace.ledger.exists():
+    if not is_there(workspace.ledger):
         return done
     try:
         with Recorder.open(workspace.ledger, create=False) as recorder:

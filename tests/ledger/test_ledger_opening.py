@@ -13,6 +13,7 @@ from ledger_builders import make_run
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import connect
+from campaign.ledger.connect import is_there
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.ledger.version import VERSION
@@ -98,10 +99,13 @@ def test_a_missing_folder_is_named(path: Path) -> None:
 
 
 def test_an_empty_file_is_no_ledger_but_can_become_one(path: Path) -> None:
+    assert not is_there(path)
     path.touch()
+    assert not is_there(path)
     assert "the ledger is empty" in _refusal(path)
     Recorder.open(path, create=True).close()
     Ledger.open(path).close()
+    assert is_there(path)
 
 
 def test_a_folder_is_no_ledger(path: Path) -> None:
