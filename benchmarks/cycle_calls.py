@@ -65,16 +65,33 @@ class Count:
 
 
 def watch(count: Count) -> None:
-    """Has the command's own parts tell `count` what they do."""
-    from campaign.cli.progress import Progress
-    from campaign.engine.events import BootStarted, Event, StepEnded, StepStarted
+    """Has the command's own parts tell `count` what they do.
+
+    Most of them are loaded while the hosts are being dialled, as in any run.
+    """
+    from campaign.engine.dialling import Ahead
     from playbooks.hosts.connection import Connection
 
-    call, seen = Connection.call, Progress.__call__
+    call, dial = Connection.call, Ahead.__enter__
 
     def counted(self: Connection, verb: str, body: bytes = b"", **arguments: Any) -> Any:
         count.call(verb)
         return call(self, verb, body, **arguments)
+
+    def dialled(self: Ahead) -> Ahead:
+        begun = dial(self)
+        _watch_phases(count)
+        return begun
+
+    Connection.call = counted  # type: ignore[method-assign]
+    Ahead.__enter__ = dialled  # type: ignore[method-assign]
+
+
+def _watch_phases(count: Count) -> None:
+    from campaign.cli.progress import Progress
+    from campaign.engine.events import BootStarted, Event, StepEnded, StepStarted
+
+    seen = Progress.__call__
 
     def noted(self: Progress, event: Event) -> None:
         match event:
@@ -86,7 +103,6 @@ def watch(count: Count) -> None:
                 count.begin("put back")
         seen(self, event)
 
-    Connection.call = counted  # type: ignore[method-assign]
     Progress.__call__ = noted  # type: ignore[method-assign]
 
 

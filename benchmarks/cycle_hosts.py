@@ -68,6 +68,7 @@ PidFile none
 UsePAM no
 StrictModes no
 MaxStartups 100
+Subsystem sftp internal-sftp
 """
 SSH_CONFIG = """\
 Host {name}

@@ -56,6 +56,11 @@ class Workspace:
         """The originals of files that an operator chose to leave changed, by their paths."""
         return self.root / ".campaign" / "kept"
 
+    @property
+    def unbooked(self) -> Path:
+        """What stays changed by an operator's word, until the ledger has it."""
+        return self.root / ".campaign" / "unbooked.json"
+
     @classmethod
     def find(cls, start: Path) -> "Workspace":
         """The workspace that `start` lies in. Errors: CampaignError where there is none."""

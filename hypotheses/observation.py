@@ -70,6 +70,21 @@ def like_the_newest(observations: Sequence["Observation"]) -> tuple["Observation
     return tuple(one for one in observations if any(one.conditions == n.conditions for n in newest))
 
 
+def held_against(
+    observations: Sequence["Observation"], planned: Iterable[Mapping[str, str]]
+) -> tuple["Observation", ...]:
+    """Of baselines, oldest first, those under the conditions that most of `planned` ask for.
+
+    They are all alike; where as many ask for others, the newer ones; none where no plan fits any.
+    """
+    fits = [
+        [at for at, one in enumerate(observations) if wanted.items() <= one.conditions.items()]
+        for wanted in planned
+    ]
+    most = max(filter(None, fits), key=lambda places: (fits.count(places), places[-1]), default=[])
+    return like_the_newest([observations[at] for at in most])
+
+
 def early_stops(observations: Iterable["Observation"]) -> tuple[str, ...]:
     """How rules ended some of the observations early, in brief."""
     return tuple(one.stop.early for one in observations if one.stop and one.stop.early)

@@ -43,6 +43,8 @@ def unfit(playbook: Playbook) -> str | None:
         return "none of its steps says what it removes"
     if kinds.count(Restart) != 1 or kinds.count(Reproduce) != 1:
         return "it has not exactly one restart and one reproduce step"
+    if any(isinstance(one.action, Restart) and one.action.reload for one in playbook.steps):
+        return "it reloads, and does not restart"
     others = set(kinds) - {Patch, Env, Restart, Reproduce}
     return f"it has a {others.pop().__name__.lower()} step" if others else None
 

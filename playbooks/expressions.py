@@ -21,17 +21,20 @@ class Expression:
         except (re2.error, UnicodeEncodeError) as error:
             raise ValueError(_why(error)) from None
         self.source = source
-        self.groups = frozenset(self._compiled.groupindex)
+        self._indices = {name: at - 1 for name, at in self._compiled.groupindex.items()}
+        self.groups = frozenset(self._indices)
 
     def find(self, text: str) -> dict[str, str | None] | None:
         """The named groups of the first match in `text`; None where there is none."""
         found = self._compiled.search(text.encode(errors="replace"))
         if found is None:
             return None
-        return {
-            name: None if value is None else value.decode(errors="replace")
-            for name, value in ((name, found.group(name)) for name in self.groups)
-        }
+        values = found.groups()
+        return {name: _decoded(values[at]) for name, at in self._indices.items()}
+
+
+def _decoded(value: bytes | None) -> str | None:
+    return None if value is None else value.decode(errors="replace")
 
 
 def _why(error: Exception) -> str:

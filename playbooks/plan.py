@@ -51,8 +51,8 @@ class Boot:
     """One configuration the system is brought up in, and what is measured in it.
 
     `run` counts the plan's playbooks from 0; `playbook` None: the way back to the base.
-    `block` counts from 1. `services` restart on entering, in start order; `before` are commands
-    that run after the edits and before that restart.
+    `block` counts from 1. `services` restart on entering, in start order, or are all reloaded
+    (`reload`); `before` are commands that run after the edits and before that.
     """
 
     position: int
@@ -66,6 +66,7 @@ class Boot:
     measures: tuple[Step, ...] = ()
     changes: tuple[Step, ...] = ()
     block: int = 1
+    reload: bool = False
 
     @property
     def title(self) -> str:
@@ -91,10 +92,11 @@ class Boot:
 
 @dataclass(frozen=True)
 class Took:
-    """Seconds that boots like one took: down, and besides that."""
+    """Seconds that boots like one took: down, and besides that; `guessed` where one is a guess."""
 
     down_s: float
     besides_s: float
+    guessed: bool = False
 
 
 class History(Protocol):
@@ -237,7 +239,9 @@ def _boot(system: System, playbook: Playbook, arm: str, section: _Section, read:
     overlay = Overlay(read)
     for step in section.changes:
         _lay(system, overlay, step)
-    restarted = expand(system, section.restart.services if section.restart else ())
+    wanted = section.restart or Restart(())
+    restarted = () if wanted.reload else expand(system, wanted.services)
+    reloaded = tuple(one for one in system.services if wanted.reload and one in wanted.services)
     _all_restarted(section.changes, restarted)
     try:
         edits = overlay.edits()
@@ -251,10 +255,11 @@ def _boot(system: System, playbook: Playbook, arm: str, section: _Section, read:
         arm,
         edits,
         env,
-        restarted,
+        restarted or reloaded,
         tuple(section.before),
         tuple(section.measures),
         tuple(section.changes),
+        reload=wanted.reload,
     )
 
 
@@ -336,12 +341,22 @@ def with_groups(
 
 
 def _transitions(system: System, boots: Sequence[Boot]) -> Iterator[Boot]:
-    """A boot also restarts what would go on running something that is not so in it."""
+    """A boot also restarts what would go on running something that is not so in it.
+
+    What was only reloaded since the base is reloaded again, unless anything has to be restarted.
+    """
     runs: dict[str, Boot] = {}
+    reloaded: set[str] = set()
     for boot in boots:
         stale = {name for name, started_in in runs.items() if _leaves(started_in, boot)}
-        linked = replace(boot, services=expand(system, {*boot.services, *stale}))
+        names = {*boot.services, *stale}
+        reload = bool(names) and (boot.reload or not boot.services) and stale <= reloaded
+        services = tuple(one for one in system.services if one in names)
+        linked = replace(
+            boot, services=services if reload else expand(system, names), reload=reload
+        )
         runs.update(dict.fromkeys(linked.services, linked))
+        reloaded = {*reloaded, *services} if reload else reloaded - {*linked.services}
         yield linked
 
 
@@ -365,7 +380,7 @@ def _forecast(system: System, boot: Boot, history: History) -> BootForecast:
     known = took or _guess(boot)
     seconds = known.down_s + known.besides_s
     money = system.cost.money(known.down_s, seconds)
-    return BootForecast(known.down_s, known.besides_s, money, took is None)
+    return BootForecast(known.down_s, known.besides_s, money, took is None or took.guessed)
 
 
 def _guess(boot: Boot) -> Took:

@@ -68,7 +68,10 @@ class Env:
 
 @dataclass(frozen=True)
 class Restart:
+    """`reload`: the services read their files again, and go on running."""
+
     services: tuple[str, ...]
+    reload: bool = False
 
 
 @dataclass(frozen=True)

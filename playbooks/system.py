@@ -113,6 +113,20 @@ class Hook:
 
 
 @dataclass(frozen=True)
+class Reload:
+    """How a service is made to read its files again while it runs.
+
+    `command` (None: systemd's own way) runs on its host in `cwd`, with its main process as
+    `$MAINPID`; `logged` finds the line by which the service tells that it has read them.
+    """
+
+    command: tuple[str, ...] | None
+    cwd: str
+    logged: str | None = None
+    timeout_s: float = 30.0
+
+
+@dataclass(frozen=True)
 class EnvMethod:
     """How a service's environment is edited: in which file, `path`, of which kind.
 
@@ -192,6 +206,7 @@ class Service:
     before_stop: tuple[Hook, ...] = ()
     after_healthy: tuple[Hook, ...] = ()
     proof: Mapping[str, Probe] = field(default_factory=dict)
+    reload: Reload | None = None
 
 
 @dataclass(frozen=True)
@@ -232,6 +247,15 @@ class OnFailure:
     capture: tuple[Capture, ...] = ()
     collect: tuple[str, ...] = ()
     hold_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Whom to tell how a run ended, by `command` or at `url`, where `when` has how it did."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    when: frozenset[str] = frozenset({"finished", "failed", "aborted", "dirty"})
 
 
 @dataclass(frozen=True)
@@ -304,7 +328,8 @@ class Budget:
 class System:
     """All that campaign.yaml says. Relative paths in it are already absolute here.
 
-    `versions` are the commands that print a service's version, by service. `lease_s`: how long a
+    `versions` are the commands that print a service's version, by service. `history` are ledgers
+    of other campaigns, or their workspaces. `lease_s`: how long a
     host waits for an operator that is gone before it puts itself back.
     """
 
@@ -320,6 +345,8 @@ class System:
     budget: Budget = Budget()
     guards: tuple[Guard, ...] = ()
     on_failure: OnFailure = OnFailure()
+    notify: tuple[Notice, ...] = ()
+    history: tuple[Path, ...] = ()
     statistics: Settings = DEFAULTS
     protected: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict)

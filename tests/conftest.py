@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says more of the machine's other work than of the code.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 
 # The matrices here are small, and the tests share the cores already.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -64,6 +64,12 @@ class Toy:
                     found[where] = (digest, state.st_mode & 0o7777, state.st_mtime_ns)
         return found
 
+    def journal(self) -> list[str]:
+        """Whatever the host still keeps for putting back."""
+        host = self.root / ".campaign" / "host"
+        found = (path.relative_to(host) for path in host.rglob("*") if path.is_file())
+        return sorted(str(path) for path in found if path.parts[0] not in ("lock", "services"))
+
     def ask(self, path: str) -> str:
         """What the service answers right now."""
         from urllib.request import urlopen

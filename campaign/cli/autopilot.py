@@ -16,26 +16,12 @@ from campaign.operations.autopilot import Autopilot, Chosen, Ended, Ran
 from hypotheses.planner import Purpose
 
 
-def _duration(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> float | None:
-    from playbooks.language.durations import seconds as parse
-
-    try:
-        given = None if value is None else parse(value)
-        if given == 0:
-            raise ValueError("expected more than no time")
-        return given
-    except ValueError as error:
-        raise click.BadParameter(f"{error}, not {value!r}", context, parameter) from error
-
-
 @click.command()
 @click.option(
     "--budget",
     "budget_s",
     metavar="DURATION",
-    callback=_duration,
+    callback=options.duration,
     help="All the time that it may take, such as 30m: restarts, trials and ways back.",
 )
 @click.option("--restarts", type=click.IntRange(min=1), help="The restarts it may make.")

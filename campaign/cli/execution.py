@@ -11,12 +11,14 @@ import click
 
 from campaign.cli import options, plans
 from campaign.cli.progress import Progress
-from campaign.cli.text import lapse_text, shown, tell
+from campaign.cli.run import AS_PLANNED
+from campaign.cli.text import lapse_text, shown, tell, when
 from campaign.engine.dialling import Ahead
 from campaign.engine.stop import Stop, handled
 from campaign.errors import CampaignError, Exit
-from campaign.operations import junit
+from campaign.operations import confirmations, junit
 from campaign.operations import plan as planning
+from campaign.operations.detach import launch
 from campaign.operations.plan import Planned, Request
 from campaign.operations.run import Ready, ready
 from campaign.workspace import Workspace
@@ -38,11 +40,13 @@ class Telling:
 class Consent:
     """What the options say to a plan: yes, or the campaign's name; otherwise a person is asked.
 
-    `as_planned`: the file of the one plan that this holds for.
+    `for_s`: how long the name then confirms these plans, in seconds. `as_planned`: the file of the
+    one plan that this holds for.
     """
 
     yes: bool
     yes_i_mean: str | None
+    for_s: float | None = None
     as_planned: Path | None = None
 
 
@@ -73,13 +77,39 @@ def execute(
         for lapse in one.lapses:
             tell(shown(lapse_text(lapse)))
         tell(plans.as_text(one.planned, diffs=telling.diff))
-        if _confirm(one.planned, consent):
+        if _confirm(workspace, one.planned, consent):
             one.look_again()
+        _keep(one, consent)
         outcome = carry_out(one)
     code = _ended(outcome, telling.expect, telling.as_json)
     if junit_xml is None:
         return code
     return _junit(junit_xml, workspace, outcome, telling.expect) or code
+
+
+def execute_alone(
+    workspace: Workspace, request: Request, telling: Telling, consent: Consent, ahead: Ahead
+) -> int:
+    """Shows the plan and has it agreed to; the same command, held to it, then goes on by itself.
+
+    Gives 0 once its run has begun; where it could not, that command's exit code.
+    """
+    planned = planning.plan(workspace, request, ahead=ahead)
+    _refuse_unjudged(planned, telling.expect)
+    tell(plans.as_text(planned, diffs=telling.diff))
+    _confirm(workspace, planned, consent)
+    sure = ["--yes-i-mean", planned.system.campaign] if planned.system.protected else ["-y"]
+    words = [one for one in sys.argv[1:] if one not in ("--detach", "-y", "--yes")]
+    started = launch(workspace, [*words, *sure], AS_PLANNED, plans.as_json(planned), Path.cwd(), {})
+    begun = started.await_run(workspace)
+    if begun is None:
+        tell(started.printed.read_text("utf-8", "replace").rstrip())
+        return started.process.wait()
+    if telling.as_json:
+        facts = {"run": begun.id, "pid": started.process.pid, "printed": started.printed}
+        options.print_json({"exit": 0, **facts})
+    tell(f"{begun.id} goes on by itself; campaign attach {begun.id} follows it")
+    return Exit.COMPLETED
 
 
 def _refuse_unjudged(planned: Planned, expect: str | None) -> None:
@@ -126,12 +156,14 @@ def watched() -> Iterator[tuple[Progress, Stop]]:
             yield progress, stop
 
 
-def _confirm(planned: Planned, consent: Consent) -> bool:
+def _confirm(workspace: Workspace, planned: Planned, consent: Consent) -> bool:
     """Whether a person was asked, and agrees.
 
     Errors: CampaignError (REFUSED) where neither the options nor a person agree.
     """
     name, said = planned.system.campaign, consent.yes_i_mean
+    if planned.system.protected and said is None and _is_confirmed(workspace, planned):
+        return False
     if planned.system.protected:
         _confirm_protected(name, said)
     elif said is not None and said != name:
@@ -139,6 +171,22 @@ def _confirm(planned: Planned, consent: Consent) -> bool:
     elif not consent.yes and said is None:
         ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
     return said is None and (planned.system.protected or not consent.yes)
+
+
+def _is_confirmed(workspace: Workspace, planned: Planned) -> bool:
+    """Whether an earlier confirmation covers the plan; it is told."""
+    found = confirmations.confirmed(workspace, planned)
+    if found is not None:
+        times = f"{when(found.given_at)}, until {when(found.until)}"
+        tell(shown(f"Confirmed by {found.by} at {times}."))
+    return found is not None
+
+
+def _keep(one: Ready, consent: Consent) -> None:
+    """Keeps the confirmation for its time, where one is given."""
+    if consent.for_s is not None:
+        kept = confirmations.confirm(one.workspace, one.planned, one.recorder, consent.for_s)
+        tell(f"Confirmed until {when(kept.until)}: these plans, as they are now.")
 
 
 def _confirm_protected(name: str, yes_i_mean: str | None) -> None:

@@ -87,3 +87,16 @@ def _plain(value: object) -> object:
 def command_line() -> str:
     """This invocation, as it can be typed again."""
     return shlex.join(["campaign", *sys.argv[1:]])
+
+
+def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """A click callback: seconds of a duration such as 30m, more than none."""
+    from playbooks.language.durations import seconds as parse
+
+    try:
+        given = None if value is None else parse(value)
+        if given == 0:
+            raise ValueError("expected more than no time")
+        return given
+    except ValueError as error:
+        raise click.BadParameter(f"{error}, not {value!r}", context, parameter) from error

@@ -36,6 +36,8 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
     yield f"In all: {_cost(planned)}"
     if any(one.guessed for one in plan.forecast):
         yield "  Guessed where this ledger has no past cycle or run to go by."
+    for one in planned.past:
+        yield f"  {one}"
     for one in planned.can_show:
         yield f"  {one}"
     yield from _watched(planned)
@@ -97,7 +99,9 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
         yield columns(rows, indent="     env  ")
     for step in boot.before:
         yield f"     {_step(step)}"
-    if boot.services:
+    if boot.reload:
+        yield f"     reload {', '.join(boot.services)}  (they go on running)"
+    elif boot.services:
         down = f"{'guessed' if forecast.guessed else 'about'} {seconds(forecast.downtime_s)} down"
         yield f"     restart {', '.join(boot.services)}  ({down})"
         yield from _hooks(planned, boot)
@@ -168,6 +172,7 @@ def as_data(planned: Planned) -> dict[str, object]:
         "seconds": plan.seconds,
         "money": plan.money,
         "currency": planned.system.cost.currency,
+        "history": list(planned.past),
         "can_show": list(planned.can_show),
         "without_undo": list(planned.without_undo),
         "confirm": asdict(confirmed(planned)),
@@ -186,7 +191,8 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
         "arm": boot.arm,
         "block": boot.block,
         "seed": boot.playbook.seed if boot.playbook else None,
-        "restarts": list(boot.services),
+        "restarts": [] if boot.reload else list(boot.services),
+        "reloads": list(boot.services) if boot.reload else [],
         "downtime_s": forecast.downtime_s,
         "measure_s": forecast.measure_s,
         "money": forecast.money,
@@ -212,6 +218,11 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
         ],
         "measures": [_step(step) for step in boot.measures],
     }
+
+
+def as_json(planned: Planned) -> str:
+    """The plan as `read` takes it."""
+    return json.dumps(as_data(planned))
 
 
 def read(path: Path) -> Confirmed:

@@ -61,7 +61,8 @@ class Progress:
         match event:
             case BootStarted():
                 run = f"  {event.run}" if event.run else ""
-                self.line(f"\n[{event.position}/{event.total}] {event.title}{run}")
+                of = f"/{event.total}" if event.total is not None else ""
+                self.line(f"\n[{event.position}{of}] {event.title}{run}")
             case StepStarted():
                 self._step, self._started = f"{event.position:>3}  {event.name}", time.monotonic()
                 self._counts = ""

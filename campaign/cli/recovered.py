@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from campaign.cli.text import lapse_text
-from campaign.operations.accept import Kept
+from campaign.operations.kept import Kept
 from campaign.operations.recover import Recovered
 
 

@@ -54,6 +54,13 @@ def plan(
 @options.variables
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; for campaigns that are not protected.")
 @click.option("--yes-i-mean", metavar="NAME", help="Do not ask; the protected campaign's name.")
+@click.option(
+    "--for",
+    "for_s",
+    metavar="DURATION",
+    callback=options.duration,
+    help="With --yes-i-mean: these plans, as they are now, need no confirmation for so long.",
+)
 @options.accepted
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
@@ -73,6 +80,7 @@ def plan(
     metavar="FILE",
     help="Write how each run ended to FILE, for a CI server.",
 )
+@click.option("--detach", is_flag=True, help="Go on without this terminal, once confirmed.")
 @options.as_json
 @click.pass_context
 def run(
@@ -81,32 +89,39 @@ def run(
     variables: tuple[str, ...],
     yes: bool,
     yes_i_mean: str | None,
+    for_s: float | None,
     accepted: tuple[str, ...],
     dry_run: bool,
     diff: bool,
     as_planned: Path | None,
     expect: str | None,
     junit_xml: Path | None,
+    detach: bool,
     as_json: bool,
 ) -> int:
     """Run the PLAYBOOKs as one campaign, sharing restarts; then put everything back.
 
-    The plan is shown first. Ctrl-C stops and puts back.
+    The plan is shown first. Ctrl-C stops and puts back. With --detach the run goes on by itself:
+    `campaign attach` follows it from any terminal, and its output is kept in .campaign/started.
     """
     follow_parent()
     os.environ.pop(AS_PLANNED, None)
     if dry_run and as_planned is not None:
         raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
+    if for_s is not None and yes_i_mean is None:
+        raise click.UsageError("--for says how long --yes-i-mean NAME holds: give both")
     workspace, given = options.workspace(context), options.parsed(variables)
     with _dialled(workspace) as ahead:
-        from campaign.cli.execution import Consent, Telling, dry, execute
+        from campaign.cli.execution import Consent, Telling, dry, execute, execute_alone
         from campaign.operations.plan import Request
 
         request, telling = Request(playbooks, given, accepted), Telling(diff, as_json, expect)
         if dry_run:
             dry(workspace, request, telling, ahead)
             return Exit.COMPLETED
-        consent = Consent(yes, yes_i_mean, as_planned)
+        consent = Consent(yes, yes_i_mean, for_s, as_planned)
+        if detach:
+            return execute_alone(workspace, request, telling, consent, ahead)
         return execute(workspace, request, telling, consent, junit_xml, ahead)
 
 

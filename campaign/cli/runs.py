@@ -213,6 +213,7 @@ def _evidence(found: Shown) -> Iterator[str]:
         why = f" ({one.stop_reason})" if one.stop_reason else ""
         where = _at(found, one.boot) or f" [{one.arm}]"
         yield f"observed{where} by {one.reproducer}: {text}{why}{invalid}"
+    yield from (f"split by {split}" for split in found.splits)
     for comparison in found.comparisons:
         yield (
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from campaign.engine import health
+from campaign.engine.commands import CommandFailed
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once, at_once
@@ -163,7 +164,7 @@ def live(
         lived.ended_at = time.time()
         if stop is not None:
             stop.check()
-        raise CycleFailed(_told(error), lived) from error
+        raise CycleFailed(told(error), lived) from error
     except BaseException:
         lived.ended_at = time.time()
         raise
@@ -245,8 +246,10 @@ class _Passage:
         self._check()
 
 
-def _told(error: HostError) -> str:
+def told(error: HostError | CommandFailed) -> str:
     """The error with the last lines of the service's log, where it has them."""
+    if isinstance(error, CommandFailed):
+        return str(error)
     lines = [line for line in error.detail.get("log") or () if line.strip()]
     return f"{error.message}; its last log lines: {' | '.join(lines[-5:])}" if lines else str(error)
 

@@ -10,10 +10,10 @@ from hypotheses.verdict import Verdict
 
 @dataclass(frozen=True)
 class BootStarted:
-    """`position` counts from 1; `run` is None on the way back to the base."""
+    """`position` counts from 1, to `total` where that is known; `run` is None on the way back."""
 
     position: int
-    total: int
+    total: int | None
     title: str
     run: str | None
 

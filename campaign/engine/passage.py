@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
-from campaign.engine import belief, cycle
+from campaign.engine import belief, cycle, reloading
 from campaign.engine.booking import Books
 from campaign.engine.commands import CommandFailed
 from campaign.engine.cycle import CycleFailed, Lived
@@ -27,8 +27,8 @@ class Passage:
     """Brings the services of a boot down and up again.
 
     `cursors` gives, for each service, where its log stood when the boot began; `since` when the
-    stop was requested, on the host's clock, and `cycle_id` the cycle in the ledger: both None
-    where nothing was restarted.
+    stop was requested, on the host's clock (None: nothing was stopped), and `cycle_id` the cycle in
+    the ledger (None: there was none).
     """
 
     def __init__(
@@ -53,17 +53,22 @@ class Passage:
         services = [self._session.system.services[name] for name in boot.services]
         homes = dict.fromkeys(one.host for one in services)
         all_at_once(partial(self._note_restart, host, services) for host in homes)
-        self._run_hooks(self._hooks.before, services)
-        undo = "restarts on the way back" if boot.changed else ""
-        with (
-            self._session.guards.resting(),
-            self._doing(f"restart {', '.join(boot.services)}", "restart", undo) as doing,
-        ):
-            doing.detail = self._live(services).told()
-        self._run_hooks(self._hooks.after, services)
+        if boot.reload:
+            self._cycle("reload", services)
+        else:
+            self._run_hooks(self._hooks.before, services)
+            with self._session.guards.resting():
+                self._cycle("restart", services)
+            self._run_hooks(self._hooks.after, services)
         if not boot.changed:
             hosts = self._session.hosts
             all_at_once(hosts[name].settle for name in hosts.names())
+
+    def _cycle(self, word: str, services: Sequence[Service]) -> None:
+        names = ", ".join(self._boot.services)
+        undo = f"{word}s on the way back" if self._boot.changed else ""
+        with self._doing(f"{word} {names}", word, undo) as doing:
+            doing.detail = self._live(services).told()
 
     def _doing(self, name: str, kind: str, undo: str) -> AbstractContextManager[Doing]:
         return self._steps.doing(self._boot_id, name, kind, undo)
@@ -85,16 +90,19 @@ class Passage:
     def _note_restart(self, host: str, services: Sequence[Service]) -> None:
         names = [one.name for one in services if one.host == host]
         self._session.hosts[host].note_restart(
-            names, run=self._session.batch, specs=specs_of(self._session.system, host)
+            names,
+            run=self._session.batch,
+            specs=specs_of(self._session.system, host),
+            reload=self._boot.reload,
         )
 
     def _live(self, services: Sequence[Service]) -> Lived:
-        """A restart cycle, booked whichever way it ends."""
+        """A cycle, booked whichever way it ends."""
         groups = self._session.system.restart_groups
         lived = cycle.begin(services, self._session.hosts, groups)
         outcome = "failed"
         try:
-            cycle.live(lived, self._session.hosts, self._session.stop, [belief.load_ahead])
+            self._go_through(lived)
             outcome = "healthy"
         except Stopped:
             outcome = "aborted"
@@ -105,6 +113,13 @@ class Passage:
             self._book(lived, outcome)
         return lived
 
+    def _go_through(self, lived: Lived) -> None:
+        hosts, stop = self._session.hosts, self._session.stop
+        if self._boot.reload:
+            reloading.live(lived, hosts, stop)
+        else:
+            cycle.live(lived, hosts, stop, [belief.load_ahead])
+
     def _log_ends(self, names: Iterable[str]) -> dict[str, Cursor]:
         services = (self._session.system.services[name] for name in names)
         return {
@@ -113,7 +128,7 @@ class Passage:
         }
 
     def _book(self, lived: Lived, outcome: str) -> None:
-        self.since = lived.requested_at
+        self.since = None if self._boot.reload else lived.requested_at
         books = Books(self._session.recorder, self._session.system.cost)
         self.cycle_id = books.cycle(self._boot_id, self._steps.run, lived, outcome)
         self.cursors.update({name: one.cursor for name, one in lived.started.items()})

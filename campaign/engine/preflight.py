@@ -36,8 +36,16 @@ def refuse_outstanding(hosts: Hosts) -> None:
             raise CampaignError(
                 Exit.REFUSED,
                 f"host {name} has changes outstanding of {run}: {what}",
-                "put them back first: campaign recover",
+                _way_out(hosts.peek(name)),
             )
+
+
+def _way_out(host: Host) -> str:
+    """What to do about changes that are outstanding: somebody may be about to put them back."""
+    holder = host.survey().holder
+    if holder is None or holder.pid == host.greeting.pid or holder.waits_until is not None:
+        return "put them back first: campaign recover"
+    return f"{holder.who} works on it: wait for it to end"
 
 
 def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
@@ -125,7 +133,7 @@ def _refuse_newer(boot: Boot, system: System, states: States) -> None:
     for edit in boot.edits:
         for name in boot.services:
             state, on = states[name], system.services[name].host
-            if on != edit.host or edit.before.sha256 is None or not state.running:
+            if boot.reload or on != edit.host or edit.before.sha256 is None or not state.running:
                 continue
             if (
                 state.started_at is not None

@@ -168,6 +168,7 @@ def _service(boot: Boot, service: Service, said: _Said, since: float | None) -> 
     wanted = _wanted(boot, service)
     findings = [*_age(service, state, since)]
     findings += _variables(service, state, by_pid, wanted, said.witness)
+    findings += _reread(boot, service, files)
     findings += [*_contradictions(service, said.witness), *_hashes(boot, service, files)]
     main = by_pid.get(state.pid)
     return ServiceProof(
@@ -246,6 +247,13 @@ def _age(service: Service, state: ServiceState, since: float | None) -> Iterator
                 Effect.NOT_EFFECTIVE,
                 f"{service.name}: pid {process.pid} is older than the restart",
             )
+
+
+def _reread(boot: Boot, service: Service, files: Mapping[str, str | None]) -> Iterator[Finding]:
+    """A process that was only reloaded may go on with what it had read before."""
+    if boot.reload and files and not (service.reload and service.reload.logged):
+        what = f"{service.name} was reloaded, and nothing shows that it has read its files again"
+        yield Effect.UNPROVEN, f"{what}: say what it logs then, reload: {{logged: ...}}"
 
 
 def _variables(

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from campaign.engine import cycle
+from campaign.engine import cycle, reloading
 from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.hooks import Hooks, performed
 from campaign.engine.lapses import HostLapse, lived_by, with_lapses
@@ -88,8 +88,10 @@ class Watch:
         """Around putting back what was changed on a host."""
         return nullcontext(Undoing())
 
-    def restarting(self, _services: Sequence[str]) -> AbstractContextManager[Undoing]:
-        """Around a restart cycle."""
+    def restarting(
+        self, _services: Sequence[str], _word: str = "restart"
+    ) -> AbstractContextManager[Undoing]:
+        """Around a restart cycle, or a reload."""
         return nullcontext(Undoing())
 
     def hooking(self, _name: str, _undo: str) -> AbstractContextManager[Hooked]:
@@ -145,9 +147,9 @@ def _see_to(linked: Sequence[_Way], hosts: Hosts, silent: bool, watch: Watch) ->
 
 
 def _as_one(cycles: Sequence[Lived]) -> tuple[Lived, ...]:
-    """The cycles, those that came to a good end as the one that they were for the system."""
-    good = [one for one in cycles if one.healthy_at is not None]
-    others = [one for one in cycles if one.healthy_at is None]
+    """The cycles, those that took it down and came to a good end as the one that they were."""
+    good = [one for one in cycles if one.healthy_at is not None and one.downtime_s]
+    others = [one for one in cycles if one not in good]
     return (*others, *([cycle.joined(good)] if good else []))
 
 
@@ -210,6 +212,7 @@ def _restart_due(linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], watc
                 _answering(way.name, hosts, watch)
             due = _to_restart(linked, hosts)
             failed = _restart(names, due, hosts, _groups(linked), cycles, watch)
+            failed = failed or _reload(names, _to_reload(linked, due, hosts), hosts, cycles, watch)
             break
         except HostLost as error:
             failed = _unanswered(names, error)
@@ -295,6 +298,38 @@ def _restart(
         return left if hooks.standing else _warn(watch, left)
     return (
         f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
+        f"{undoing.failed}. See to that, then campaign recover"
+    )
+
+
+def _to_reload(linked: Sequence[_Way], due: Sequence[Service], hosts: Hosts) -> tuple[Service, ...]:
+    """The services that read a change while they ran, and are not restarted anyway."""
+    found = [(one, hosts[way.name].journal()) for way in linked for one in way.services]
+    return tuple(one for one, journal in found if one.name in journal.reloaded and one not in due)
+
+
+def _reload(
+    names: str,
+    services: Sequence[Service],
+    hosts: Hosts,
+    cycles: list[Lived],
+    watch: Watch,
+) -> str:
+    """What is left to do. Errors: HostLost, HostError."""
+    if not services:
+        return ""
+    watch.say(f"reloading {_names(services)}")
+    with watch.restarting([one.name for one in services], "reload") as undoing:
+        lived = undoing.lived = cycle.begin(services, hosts, ())
+        cycles.append(lived)
+        try:
+            reloading.live(lived, hosts, None)
+        except CycleFailed as error:
+            undoing.failed = str(error)
+    if not undoing.failed:
+        return ""
+    return (
+        f"{names}: the files are as they were, but {_names(services)} has not read them again: "
         f"{undoing.failed}. See to that, then campaign recover"
     )
 

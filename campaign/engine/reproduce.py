@@ -175,6 +175,11 @@ class _Reproduction:
                     for position, one in places
                     if one.exposure is not None
                 ),
+                *(
+                    records.TrialAttribute(self._id, position, name, value)
+                    for position, one in places
+                    for name, value in one.trial.attributes
+                ),
             ]
         )
         trials = [one.trial for one in batch]

@@ -83,9 +83,9 @@ class RecordedWay(Watch):
                 self._ended(key, *_undone(self._boot, step, host, undoing))
 
     @contextmanager
-    def restarting(self, services: Sequence[str]) -> Iterator[Undoing]:
+    def restarting(self, services: Sequence[str], word: str = "restart") -> Iterator[Undoing]:
         undoing = Undoing()
-        key = self._begun(f"restart {', '.join(services)}", "restart")
+        key = self._begun(f"{word} {', '.join(services)}", word)
         try:
             with self._session.guards.resting():
                 yield undoing

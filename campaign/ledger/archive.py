@@ -30,7 +30,7 @@ def dump(path: Path) -> Iterator[Dump]:
     The lines of a table must be read before the next table is asked for. Errors: CampaignError.
     """
     with closing(open_snapshot(path)) as connection, complaints(path):
-        for table in _tables(connection):
+        for table in tables_of(connection):
             rows = connection.execute(f'SELECT * FROM "{table}" {_order(connection, table)}')
             yield Dump(table, (_line(row) for row in rows))
 
@@ -66,7 +66,8 @@ def _line(row: sqlite3.Row) -> str:
     return json.dumps(dict(row), ensure_ascii=False, separators=(",", ":"))
 
 
-def _tables(connection: sqlite3.Connection) -> list[str]:
+def tables_of(connection: sqlite3.Connection) -> list[str]:
+    """The names of a ledger's tables, in the order of their making."""
     found = connection.execute(
         f"SELECT name FROM sqlite_master WHERE type = 'table' AND {_OURS} ORDER BY rowid"
     )

@@ -38,7 +38,7 @@ _COMPLAINTS = {
     ),
     sqlite3.SQLITE_CORRUPT: (
         "the ledger is damaged",
-        "put back a copy, or save what can be read with `sqlite3 FILE .recover`",
+        "put back a copy, or see what can be saved: campaign doctor --ledger",
     ),
     sqlite3.SQLITE_CANTOPEN: (
         "the ledger cannot be opened",
@@ -94,6 +94,23 @@ def open_reader(path: Path) -> sqlite3.Connection:
             connection.row_factory = sqlite3.Row
             _check_version(path, connection)
             _check_whole(path, connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def open_unchecked(path: Path) -> sqlite3.Connection:
+    """A read-only connection to what may be a damaged ledger, of any version.
+
+    Raises:
+        CampaignError: REFUSED where it is no ledger, as far as can be told.
+    """
+    _check_file(path, may_be_missing=False)
+    with complaints(path):
+        connection = _connect(path, _read_mode(path))
+        try:
+            _check_owner(path, connection)
         except BaseException:
             connection.close()
             raise
@@ -210,14 +227,7 @@ def _check_version(path: Path, connection: sqlite3.Connection, oldest: int = VER
             f"this Python comes with SQLite {sqlite3.sqlite_version}, and 3.37 is the oldest to do",
             "use another Python",
         )
-    if _is_empty(connection):
-        raise CampaignError(
-            Exit.REFUSED, f"{path}: the ledger is empty", "`campaign init` makes a new one"
-        )
-    if _pragma(connection, "application_id") != APPLICATION_ID:
-        raise CampaignError(
-            Exit.REFUSED, f"{path}: this is another program's database", "name another file"
-        )
+    _check_owner(path, connection)
     version = _pragma(connection, "user_version")
     if version > VERSION:
         raise CampaignError(
@@ -230,6 +240,17 @@ def _check_version(path: Path, connection: sqlite3.Connection, oldest: int = VER
             Exit.REFUSED,
             f"{path}: the ledger has version {version}, and this program reads {VERSION}",
             "let `campaign` write in its folder, so that it can bring it up to date",
+        )
+
+
+def _check_owner(path: Path, connection: sqlite3.Connection) -> None:
+    if _is_empty(connection):
+        raise CampaignError(
+            Exit.REFUSED, f"{path}: the ledger is empty", "`campaign init` makes a new one"
+        )
+    if _pragma(connection, "application_id") != APPLICATION_ID:
+        raise CampaignError(
+            Exit.REFUSED, f"{path}: this is another program's database", "name another file"
         )
 
 

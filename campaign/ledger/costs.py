@@ -120,6 +120,30 @@ FROM page LEFT JOIN charged ON charged.run = page.id
 GROUP BY page.id
 """
 
+_PAID = """
+WITH spent AS (
+    SELECT run, sum(restarts) AS restarts, total(downtime_s) AS downtime_s,
+           total(occupied_s) AS occupied_s, total(money) AS money
+    FROM charges GROUP BY run
+), paid AS (
+    SELECT id, kind, coalesce(restarts, 0) AS restarts, coalesce(downtime_s, 0.0) AS downtime_s,
+           coalesce(occupied_s, 0.0) AS occupied_s, coalesce(money, 0.0) AS money
+    FROM run LEFT JOIN spent ON spent.run = run.id
+    WHERE ?1 IS NULL OR run.rowid IN (SELECT value FROM json_each(?1))
+)
+"""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one kind or hypothesis cost."""
+
+    name: str
+    restarts: int
+    downtime_s: float
+    occupied_s: float
+    money: float
+
 
 class CostReads(Reader):
     """Reads about costs."""
@@ -147,6 +171,44 @@ class CostReads(Reader):
             """,
         )
 
+    def kind_costs(self, places: Sequence[int] | None = None) -> Mapping[str, Costs]:
+        """What the runs of each kind cost, of those at `places` or of all."""
+        return self._parts(
+            """
+            SELECT kind AS name, sum(restarts) AS restarts, total(downtime_s) AS downtime_s,
+                   total(occupied_s) AS occupied_s, total(money) AS money
+            FROM paid GROUP BY kind
+            """,
+            places,
+        )
+
+    def shared_costs(self, places: Sequence[int]) -> Mapping[str, Costs]:
+        """What each hypothesis cost in the runs at `places`; "(none)": those that speak to none.
+
+        Hypotheses share a run equally, but each of its restarts counts for each of them.
+        """
+        return self._parts(
+            """
+            , share AS (
+                SELECT coalesce(hypothesis, '(none)') AS name, paid.*,
+                       max(1, (SELECT count(*) FROM run_hypothesis WHERE run = paid.id)) AS sharers
+                FROM paid LEFT JOIN run_hypothesis ON run = paid.id
+            )
+            SELECT name, sum(restarts) AS restarts, total(downtime_s / sharers) AS downtime_s,
+                   total(occupied_s / sharers) AS occupied_s, total(money / sharers) AS money
+            FROM share LEFT JOIN hypothesis ON slug = name
+            GROUP BY name ORDER BY slug IS NULL, hypothesis.rowid
+            """,
+            places,
+        )
+
+    def _parts(self, sql: str, places: Sequence[int] | None) -> Mapping[str, Costs]:
+        meant = None if places is None else json.dumps(list(places))
+        return {
+            one.name: Costs(one.restarts, one.downtime_s, one.occupied_s, one.money)
+            for one in self._records(_Part, _PAID + sql, meant)
+        }
+
     def run_costs(self) -> tuple[RunCosts, ...]:
         """What each run cost, in the order they were started."""
         return self._records(RunCosts, "SELECT * FROM run_costs ORDER BY started_at, run")
@@ -156,9 +218,16 @@ class CostReads(Reader):
         found = self._records(RunCosts, _COSTS, json.dumps(list(runs)))
         return {one.run: one for one in found}
 
-    def boot_lines(self) -> tuple[BootLine, ...]:
-        """All boots with their trials and costs, oldest first."""
-        rows = self._rows("SELECT * FROM boot_ledger ORDER BY started_at, boot")
+    def boot_lines(self, runs: Sequence[str] | None = None) -> tuple[BootLine, ...]:
+        """All boots with their trials and costs, oldest first; or those that `runs` pay for."""
+        rows = self._rows(
+            """
+            SELECT * FROM boot_ledger
+            WHERE ?1 IS NULL OR run IN (SELECT value FROM json_each(?1))
+            ORDER BY started_at, boot
+            """,
+            None if runs is None else json.dumps(list(runs)),
+        )
         return tuple(
             BootLine(
                 **{**dict(row), "way_back": bool(row["way_back"]), "counts": bool(row["counts"])}

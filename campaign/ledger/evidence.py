@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from sqlite3 import Row
 
-from campaign.ledger.query import Reader, conditions, mapping
+from campaign.ledger.conditions import ConditionReads
+from campaign.ledger.query import mapping
 from hypotheses.observation import Counts, Observation, Stopping, like_the_newest
 from hypotheses.verdict import Verdict, Word
 
@@ -27,7 +28,7 @@ class Compared:
     at: float
 
 
-class EvidenceReads(Reader):
+class EvidenceReads(ConditionReads):
     """Reads for judging. Retracted runs and invalid observations are never in them."""
 
     def observations_of(
@@ -73,7 +74,7 @@ class EvidenceReads(Reader):
             run,
             until,
         )
-        alike = {text: conditions(text) for text in {row["conditions"] for row in rows}}
+        conditions = self.conditions()
         return tuple(
             Observation(
                 counts=Counts(row["fail"], row["n"] - row["fail"], row["censored"]),
@@ -81,7 +82,7 @@ class EvidenceReads(Reader):
                 run=row["run"],
                 playbook=row["playbook"],
                 arm=row["arm"],
-                conditions=alike[row["conditions"]],
+                conditions=conditions[row["conditions"]],
                 stop=Stopping(row["stop_reason"], row["stopped"], bool(row["stands"]))
                 if row["rule"]
                 else None,
@@ -137,8 +138,7 @@ class EvidenceReads(Reader):
 
     def condition_names(self) -> frozenset[str]:
         """The names of all conditions that were ever recorded."""
-        rows = self._rows("SELECT DISTINCT conditions FROM observation")
-        return frozenset(name for row in rows for name in mapping(row["conditions"]))
+        return frozenset(name for one in self.conditions().values() for name in one)
 
     def trusted_detectors(self) -> frozenset[str]:
         """The detectors whose latest judged detector run, retracted ones aside, saw right."""

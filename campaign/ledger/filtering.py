@@ -49,22 +49,27 @@ _VERDICT = """(SELECT word FROM verdict WHERE verdict.run = run.id
 class FilteredReads(Reader):
     """Reads for lists of runs."""
 
-    def places(self, wanted: RunFilter, limit: int | None = None) -> "array[int]":
+    def places(
+        self, wanted: RunFilter, limit: int | None = None, since: float = 0.0
+    ) -> "array[int]":
         """Where the runs that are meant are, the newest first, `limit` at most: for `runs_at`.
+
+        They began at `since` (seconds since the epoch) or later.
 
         A place is eight bytes and stays a run's own, so the whole of a long list may be kept
         while only what is on the screen is read.
         """
-        values: dict[str, str | int | None] = {
+        values: dict[str, str | float | None] = {
             "limit": -1 if limit is None else limit,
             "playbook": wanted.playbook,
             "hypothesis": wanted.hypothesis,
             "status": wanted.status,
             "verdict": wanted.verdict,
             "text": _pattern(wanted.text),
+            "since": since,
             "gone": json.dumps(self._gone()) if wanted.status else "[]",
         }
-        sql = f"""SELECT rowid FROM run WHERE {_conditions(wanted)}
+        sql = f"""SELECT rowid FROM run WHERE started_at >= :since AND {_conditions(wanted)}
                   ORDER BY started_at DESC, rowid DESC LIMIT :limit"""
         return array("q", [row[0] for row in self._named_rows(sql, values)])
 

@@ -68,7 +68,7 @@ class ListReads(Reader):
             """,
             wanted,
         ):
-            if row["ended_at"] is None and not self._goes_on(row["run"]):
+            if row["ended_at"] is None and not self.goes_on(row["run"]):
                 continue
             yield (
                 row["run"],
@@ -80,7 +80,7 @@ class ListReads(Reader):
                 ),
             )
 
-    def _goes_on(self, run: str) -> bool:
+    def goes_on(self, run: str) -> bool:
         """Whether the process of the run with this id is still at it."""
         (row,) = self._rows(
             "SELECT status, owner_pid, owner_start, owner_boot FROM run WHERE id = ?", run

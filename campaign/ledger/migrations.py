@@ -58,6 +58,18 @@ def counts(db: Database) -> None:
     _execute(db, "008_counts.sql")
 
 
+@MIGRATIONS()
+def confirmations(db: Database) -> None:
+    """Plans that an operator has confirmed for a time."""
+    _execute(db, "009_confirmations.sql")
+
+
+@MIGRATIONS()
+def attributes(db: Database) -> None:
+    """What is known of trials besides their outcome."""
+    _execute(db, "010_attributes.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -56,7 +56,7 @@ class Reader:
         with complaints(self.path):
             return self._connection.execute(sql, values).fetchall()
 
-    def _named_rows(self, sql: str, values: Mapping[str, str | int | None]) -> list[sqlite3.Row]:
+    def _named_rows(self, sql: str, values: Mapping[str, str | float | None]) -> list[sqlite3.Row]:
         """The rows of a query whose values are named in it, as in `:name`."""
         with complaints(self.path):
             return self._connection.execute(sql, values).fetchall()
@@ -67,11 +67,6 @@ class Reader:
         if rows and rows[0].keys() == [*kind.__dataclass_fields__]:
             return tuple(kind(*row) for row in rows)
         return tuple(kind(**dict(row)) for row in rows)
-
-
-def conditions(text: str) -> Mapping[str, str]:
-    """The conditions of an observation as they are compared: each value as text."""
-    return {name: str(value) for name, value in mapping(text).items()}
 
 
 def mapping(text: str) -> Mapping[str, Any]:

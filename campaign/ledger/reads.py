@@ -1,6 +1,5 @@
 """The ledger as its readers see it: the standard library's sqlite3, read-only."""
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -8,15 +7,16 @@ from typing import TYPE_CHECKING
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.arms import ArmReads
+from campaign.ledger.confirming import ConfirmationReads
 from campaign.ledger.costs import CostReads
 from campaign.ledger.evidence import EvidenceReads
 from campaign.ledger.filtering import FilteredReads, RunFilter, as_seen
 from campaign.ledger.history import HistoryReads
-from campaign.ledger.listing import ListReads
 from campaign.ledger.live import LiveReads
 from campaign.ledger.owner import Owner
 from campaign.ledger.restarts import RestartReads
 from campaign.ledger.trend import TrendReads
+from campaign.ledger.whole import WholeReads
 from hypotheses.hypothesis import Hypothesis, Standing
 from hypotheses.observation import Counts
 
@@ -28,14 +28,15 @@ _NAMED_AT_MOST = 5
 
 class Ledger(
     ArmReads,
+    ConfirmationReads,
     CostReads,
     EvidenceReads,
     FilteredReads,
     HistoryReads,
-    ListReads,
     LiveReads,
     RestartReads,
     TrendReads,
+    WholeReads,
 ):
     """All reads of a ledger. A run that is stored as running reads as interrupted, by each of
     them that returns runs, when its process is gone.
@@ -198,9 +199,7 @@ class Ledger(
             "SELECT * FROM observation WHERE run = ? ORDER BY started_at, rowid",
             run,
         )
-        if all(one.ended_at is not None for one in found) or self._goes_on(run):
-            return found
-        return tuple(map(_cut_off, found))
+        return self.as_ended(run, found)
 
     def trial_counts(self, run: str) -> Mapping[str, Counts]:
         """The counts of each of a run's observations so far, by the observation's id."""
@@ -208,27 +207,7 @@ class Ledger(
 
     def tallies(self, run: str) -> Mapping[str, "Tally"]:
         """What each of a run's observations shows so far, by the observation's id."""
-        from hypotheses.tally import Tally
-
-        rows = self._rows(
-            """
-            SELECT rates.*, terms.stopped, terms.unit, exposure_rates.exposure
-            FROM trial_rates AS rates
-            LEFT JOIN observation_terms AS terms ON terms.observation = rates.observation
-            LEFT JOIN exposure_rates ON exposure_rates.observation = rates.observation
-            WHERE rates.run = ?
-            """,
-            run,
-        )
-        return {
-            row["observation"]: Tally(
-                Counts(row["fail"], row["n"] - row["fail"], row["censored"]),
-                (row["stopped"],) if row["stopped"] else (),
-                row["exposure"],
-                row["unit"] or "",
-            )
-            for row in rows
-        }
+        return self.tallies_of([run]).get(run, {})
 
     def trials(self, observation: str, start: int = 0) -> tuple[records.Trial, ...]:
         """An observation's trials in order of arrival, from position `start` on."""
@@ -264,13 +243,6 @@ class Ledger(
         return self._records(
             records.Artifact, "SELECT * FROM artifact WHERE run = ? ORDER BY rowid", run
         )
-
-
-def _cut_off(one: records.Observation) -> records.Observation:
-    """As an observation reads whose run was interrupted."""
-    if one.ended_at is not None or one.invalid is not None:
-        return one
-    return dataclasses.replace(one, invalid="interrupted before its end")
 
 
 def _the_one(fragment: str, ids: Sequence[str]) -> str:

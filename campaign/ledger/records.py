@@ -179,6 +179,21 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Confirmation:
+    """That an operator (`by`) may run a plan of a protected campaign from `given_at` to `until`.
+
+    `plan` is a hash of all that the plan does; it has one for each playbook.
+    """
+
+    id: str
+    playbook: str
+    plan: str
+    by: str
+    given_at: float
+    until: float
+
+
+@dataclass(frozen=True)
 class Edit:
     """A file edit of a boot: the hashes before and after, and the change as a readable diff."""
 
@@ -276,6 +291,16 @@ class TrialExposure:
     observation: str
     position: int
     amount: float
+
+
+@dataclass(frozen=True)
+class TrialAttribute:
+    """Something that is known of a trial besides its outcome, to split by."""
+
+    observation: str
+    position: int
+    name: str
+    value: str
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from campaign.ledger.query import Reader, conditions
+from campaign.ledger.conditions import ConditionReads
 from campaign.ledger.records import ARM
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _Observed:
         return any(fnmatchcase(name, pattern) for pattern in self.accepted)
 
 
-class RestartReads(Reader):
+class RestartReads(ConditionReads):
     """Reads for the model. Retracted runs and invalid observations are never in them."""
 
     def restarts(
@@ -111,7 +111,7 @@ class RestartReads(Reader):
             run,
             until,
         )
-        alike = {text: conditions(text) for text in {row["conditions"] for row in rows}}
+        conditions = self.conditions()
         return [
             _Observed(
                 restart=row["restart"],
@@ -119,7 +119,7 @@ class RestartReads(Reader):
                 baseline=bool(row["baseline"]),
                 imported=bool(row["imported"]),
                 removes=frozenset((row["removes"] or "").split()),
-                conditions=alike[row["conditions"]],
+                conditions=conditions[row["conditions"]],
                 accepted=tuple((row["accepted"] or "").splitlines()),
                 fail=row["fail"],
                 n=row["n"],

@@ -14,6 +14,7 @@ Record = (
     | records.Cycle
     | records.Step
     | records.Request
+    | records.Confirmation
     | records.Edit
     | records.ServiceState
     | records.Observation
@@ -21,6 +22,7 @@ Record = (
     | records.ObservationPlan
     | records.Trial
     | records.TrialExposure
+    | records.TrialAttribute
     | records.Comparison
     | records.ComparisonKey
     | records.Verdict
@@ -59,6 +61,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.Cycle: _table("cycle", "id boot run outcome"),
     records.Step: _table("step", "id run boot kind status"),
     records.Request: _table("request", "id batch kind boot"),
+    records.Confirmation: _table("confirmation", "id playbook plan"),
     records.Edit: _table("edit", "id boot run before_sha256 after_sha256"),
     records.ServiceState: _table("service_state", "id boot moment effect"),
     records.Observation: _table("observation", "id run boot cycle step"),
@@ -68,6 +71,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.ObservationPlan: _table("observation_plan", "observation", key="observation"),
     records.Trial: _table("trial", "observation result"),
     records.TrialExposure: _table("trial_exposure", "observation position"),
+    records.TrialAttribute: _table("trial_attribute", "observation position name"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
     records.Verdict: _table("verdict", "id run hypothesis word"),

@@ -10,27 +10,11 @@ from pathlib import Path
 from campaign.engine.origin import last_run
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
+from campaign.operations.kept import Kept, remember
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.files import JournalEntry
 from playbooks.system import Host as Machine
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A path, or the id of a command, that stays on `host` as it is now.
-
-    `original` is the copy of what the path held before any of our changes, and `compare` a command
-    that shows how it differs from that; None and empty for a command, or where there was no file.
-    """
-
-    host: str
-    name: str
-    original: Path | None = None
-    compare: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.name}"
 
 
 @dataclass(frozen=True)
@@ -56,9 +40,19 @@ def accept(
     meant = [one for name in accepted for one in _meant(name, left, hosts, absent)]
     chosen = {(one.host, one.name): one for one in meant}
     kept = [_with_original(workspace, hosts, one) for one in chosen.values()]
+    if kept:
+        _remember(workspace, kept)
     for one in kept:
         hosts[one.host].forget(one.name)
     return tuple(kept)
+
+
+def _remember(workspace: Workspace, kept: Sequence[Kept]) -> None:
+    try:
+        remember(workspace, kept)
+    except OSError as error:
+        what = f"what is to stay cannot be noted: {error.filename}: {error.strerror}"
+        raise CampaignError(Exit.REFUSED, what, "make room for it, then the same again") from error
 
 
 def _outstanding(hosts: Hosts, absent: Collection[str]) -> Iterator[_Left]:
@@ -105,7 +99,7 @@ def _is_changed(hosts: Hosts, one: _Left) -> bool:
 def _with_original(workspace: Workspace, hosts: Hosts, one: _Left) -> Kept:
     """Copies the original of a file that stays changed: the journal is about to let go of it."""
     if one.entry is None or one.entry.base_copy is None:
-        return Kept(one.host, one.name)
+        return Kept(one.host, one.name, batch=one.batch)
     content = hosts[one.host].read(*_parted(one.entry.base_copy))[1] or b""
     run = last_run(workspace.ledger, one.batch) or one.batch or "unknown"
     original = workspace.kept / run / one.host / one.name.lstrip("/")
@@ -115,7 +109,7 @@ def _with_original(workspace: Workspace, hosts: Hosts, one: _Left) -> Kept:
         what = f"the original of {one.name} cannot be kept: {error.filename}: {error.strerror}"
         raise CampaignError(Exit.REFUSED, what, "make room for it, then the same again") from error
     compare = _compare(hosts.machine(one.host), original, one.name)
-    return Kept(one.host, one.name, original, compare)
+    return Kept(one.host, one.name, original, compare, one.batch)
 
 
 def _parted(path: str) -> tuple[str, str]:

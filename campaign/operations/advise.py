@@ -89,6 +89,7 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
         lacking = {one.name: why for one in found.options if (why := there.lacks(one.price))}
         unlike = tuple(_unlike(ledger, held))
         left_out = (*searches.left_out(desk), *looks.left_out(desk))
+        past = desk.prices.past(desk.prices.services.values())
     return Advice(
         campaign=system.campaign,
         currency=system.cost.currency,
@@ -99,7 +100,7 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
         settled=found.settled,
         due=found.due,
         options=tuple([one for one in found.options if one.name not in lacking][:SHOWN]),
-        notes=tuple(found.notes),
+        notes=(*found.notes, *past),
         unlike=unlike,
         left_out=left_out,
         beyond=tuple(f"{name}: {why}" for name, why in lacking.items()),

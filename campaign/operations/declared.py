@@ -1,23 +1,29 @@
-"""What campaign.yaml says of the campaign as a whole, kept beside it so that readers start quickly.
+"""What the files say of the campaign as a whole, kept beside them so that readers start quickly.
 
-Checking the whole file takes longer than all else that `status` does: it is done again only after
-the file has changed.
+Checking them takes longer than all else that `status` does: it is done again only after one of
+them has changed.
 """
 
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from campaign.workspace import Workspace
+
+if TYPE_CHECKING:
+    from playbooks.system import System
 
 
 @dataclass(frozen=True)
 class Declared:
     """The campaign's name, symptom, currency and budget; a limit that is None is not set.
 
-    `downtime_s` in seconds, `money` in `currency`.
+    `downtime_s` in seconds, `money` in `currency`. `controls` are the conditions that playbooks
+    which remove a suspect will be held against, as far as their files tell.
     """
 
     name: str
@@ -26,12 +32,13 @@ class Declared:
     restarts: int | None
     downtime_s: float | None
     money: float | None
+    controls: tuple[Mapping[str, str], ...]
 
 
 def declared(workspace: Workspace) -> Declared | None:
     """What campaign.yaml says now; None where it cannot be read or is not valid."""
     try:
-        digest = hashlib.sha256(workspace.config.read_bytes()).hexdigest()
+        digest = _digest(workspace)
     except OSError:
         return None
     kept = _kept(workspace, digest)
@@ -41,6 +48,14 @@ def declared(workspace: Workspace) -> Declared | None:
     if found is not None:
         _keep(workspace, digest, found)
     return found
+
+
+def _digest(workspace: Workspace) -> str:
+    """Of campaign.yaml and all playbooks. Errors: OSError."""
+    whole = hashlib.sha256(workspace.config.read_bytes())
+    for path in sorted(workspace.playbooks.glob("*.yaml")):
+        whole.update(f"\0{path.name}\0".encode() + path.read_bytes())
+    return whole.hexdigest()
 
 
 def _loaded(workspace: Workspace) -> Declared | None:
@@ -58,13 +73,27 @@ def _loaded(workspace: Workspace) -> Declared | None:
         budget.restarts,
         budget.downtime_s,
         budget.money,
+        _controls(workspace, system),
     )
+
+
+def _controls(workspace: Workspace, system: "System") -> tuple[Mapping[str, str], ...]:
+    """None while a playbook is not valid: `check` tells why."""
+    from campaign.operations.desk import control_conditions
+    from playbooks.language.problems import LoadError
+
+    try:
+        found = workspace.load_playbooks(workspace.playbook_names(), system, None, {})
+    except LoadError:
+        return ()
+    return control_conditions(system, found)
 
 
 def _kept(workspace: Workspace, digest: str) -> Declared | None:
     try:
         kept = json.loads(workspace.declared.read_text(encoding="utf-8"))
-        return Declared(**kept["declared"]) if kept["sha256"] == digest else None
+        said = kept["declared"] if kept["sha256"] == digest else None
+        return Declared(**{**said, "controls": tuple(said["controls"])}) if said else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -11,7 +11,7 @@ from campaign.operations.prices import Prices
 from campaign.operations.showing import planned_trials
 from hypotheses.by_rate import differences
 from hypotheses.model import Posterior
-from hypotheses.observation import Observation, like_the_newest
+from hypotheses.observation import Observation, held_against
 from playbooks.combination import in_arm, removes
 from playbooks.playbook import Env, Kind, Patch, Playbook, Reproduce
 from playbooks.system import System
@@ -64,16 +64,14 @@ def baseline(
     against where no playbook has a baseline.
     """
     seen = ledger.observations_of(kind="baseline")
-    planned = [first_conditions(system, one) for one in playbooks if removes(one) and driven(one)]
-    fits = [[at for at, one in enumerate(seen) if _has(one, wanted)] for wanted in planned]
-    if not any(fits):
-        return ledger.baselines()
-    most = max(fits, key=lambda places: (bool(places) * fits.count(places), max(places, default=0)))
-    return like_the_newest([seen[at] for at in most])
+    return held_against(seen, control_conditions(system, playbooks)) or ledger.baselines()
 
 
-def _has(one: Observation, wanted: Mapping[str, str]) -> bool:
-    return wanted.items() <= one.conditions.items()
+def control_conditions(
+    system: System, playbooks: Iterable[Playbook]
+) -> tuple[Mapping[str, str], ...]:
+    """The conditions of a control of each playbook that removes suspects, as far as planned."""
+    return tuple(first_conditions(system, one) for one in playbooks if removes(one) and driven(one))
 
 
 def driven(playbook: Playbook) -> Reproduce | None:

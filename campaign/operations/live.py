@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from campaign.engine.belief import believe
@@ -47,9 +48,8 @@ class Live:
     """One invocation as it stands; everything in the order it happened.
 
     `runs` are those of its playbooks that have begun, the last of which is the one to look at;
-    `boots` include the way back (without a run) once that has begun. `baseline` pools the valid
-    baselines under the newest one's conditions, which is `control` where there is one; `hypotheses`
-    are those the last run speaks to.
+    `boots` include the way back (without a run) once that has begun. `baselines` are the valid ones
+    under the newest one's conditions, `hypotheses` those the last run speaks to.
     """
 
     runs: tuple[records.Run, ...]
@@ -60,13 +60,17 @@ class Live:
     reproductions: tuple[Reproduction, ...]
     verdicts: tuple[records.Verdict, ...]
     requests: tuple[records.Request, ...]
-    baseline: Counts
-    control: tuple[Observation, ...]
+    baselines: tuple[Observation, ...]
     outputs: tuple[Output, ...]
 
     @property
     def run(self) -> records.Run:
         return self.runs[-1]
+
+    @cached_property
+    def baseline(self) -> Counts:
+        """The baselines' trials, pooled."""
+        return pooled(self.baselines)
 
     @property
     def putting_back(self) -> bool:
@@ -97,7 +101,7 @@ def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
     """
     with Ledger.open(workspace.ledger) as ledger:
         runs = ledger.batch_runs(batch)
-        newest, (baseline, control) = runs[-1], _baseline(ledger, runs, last)
+        newest, baselines = runs[-1], _baselines(ledger, runs, last)
         return Live(
             runs=runs,
             hypotheses=ledger.hypotheses_of(newest.id),
@@ -105,23 +109,21 @@ def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
             steps=tuple(sorted((step for run in runs for step in ledger.steps(run.id)),
                                key=lambda step: step.started_at)),
             cycles=tuple(one for run in runs for one in ledger.cycles(run.id)),
-            reproductions=tuple(_reproductions(ledger, newest.id, control)),
+            reproductions=tuple(_reproductions(ledger, newest.id, baselines[-1:])),
             verdicts=ledger.verdicts(newest.id),
             requests=ledger.requests(batch),
-            baseline=baseline,
-            control=control,
+            baselines=baselines,
             outputs=tuple(_outputs(workspace, ledger, runs)),
         )  # fmt: skip
 
 
-def _baseline(
+def _baselines(
     ledger: Ledger, runs: tuple[records.Run, ...], last: Live | None
-) -> tuple[Counts, tuple[Observation, ...]]:
+) -> tuple[Observation, ...]:
     """The same as long as the runs stand as they did: thousands of baselines take their time."""
     if last is not None and last.runs == runs:
-        return last.baseline, last.control
-    found = ledger.baselines()
-    return pooled(found), found[-1:]
+        return last.baselines
+    return ledger.baselines()
 
 
 def _reproductions(

@@ -34,3 +34,5 @@ def _lines(journal: Journal) -> Iterator[str]:
         yield f"to be undone: {shlex.join(command.undo)}"
     for service in journal.restarting:
         yield f"{service} is to be restarted"
+    for service in journal.reloaded:
+        yield f"{service} is to read its files again"

@@ -50,7 +50,8 @@ class Planned:
     """A plan and what it was made from. `can_show` is one sentence for each boot that is judged;
 
     `unlike` are the playbooks whose trials cannot be compared, with what differs and what to do;
-    `without_undo` names the steps that cannot be taken back.
+    `without_undo` names the steps that cannot be taken back; `past` says where restart times come
+    from that are not this ledger's.
     """
 
     system: System
@@ -59,6 +60,7 @@ class Planned:
     can_show: tuple[str, ...]
     unlike: tuple[Unlike, ...]
     without_undo: tuple[str, ...]
+    past: tuple[str, ...] = ()
 
 
 def check(workspace: Workspace, request: Request) -> tuple[System, tuple[Playbook, ...]]:
@@ -166,7 +168,8 @@ def plan_on(
         controls = Controls(system, ledger, playbooks, accepted)
         refuse_unreproduced(controls)
         shows, unlike = tuple(can_show(controls, made)), tuple(incomparable(controls))
-    return Planned(system, playbooks, made, shows, unlike, tuple(_without_undo(made)))
+        past = prices.past(boot.services for boot in made.boots)
+    return Planned(system, playbooks, made, shows, unlike, tuple(_without_undo(made)), past)
 
 
 @dataclass(frozen=True)

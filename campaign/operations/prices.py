@@ -7,10 +7,11 @@ from campaign.engine.budget import Price
 from campaign.engine.conditions import first_conditions
 from campaign.ledger.costs import Pace
 from campaign.ledger.reads import Ledger
+from campaign.operations.elsewhere import elsewhere
 from campaign.operations.showing import trials_of
 from playbooks.combination import JOINED_BY
-from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S, Boot, Took
-from playbooks.playbook import Playbook
+from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S, Boot, Took, expand
+from playbooks.playbook import Playbook, Restart
 from playbooks.system import System
 
 
@@ -19,17 +20,21 @@ class Prices:
     """Prices by the pace of a playbook's own past runs, else of all, else by a stated guess.
 
     `commands` is what each playbook drives: trials of another command took something else.
+    `services` is what each restarts: where the ledger has no restarts yet, those of other campaigns
+    tell how long they are down.
     """
 
     ledger: Ledger | None
     system: System
     commands: Mapping[str, str]
+    services: Mapping[str, frozenset[str]]
 
     @classmethod
     def by(cls, ledger: Ledger | None, system: System, playbooks: Iterable[Playbook]) -> "Prices":
         """Prices for these playbooks."""
-        driven = {one.name: first_conditions(system, one).get("command", "") for one in playbooks}
-        return cls(ledger, system, driven)
+        known = tuple(playbooks)
+        driven = {one.name: first_conditions(system, one).get("command", "") for one in known}
+        return cls(ledger, system, driven, {one.name: _restarted(system, one) for one in known})
 
     def of(self, playbooks: Sequence[str], trials: int, boots: int = 1, back: int = 1) -> Price:
         """Of `boots` restarts with `trials` in all after them, and a way `back` of one or none.
@@ -37,7 +42,7 @@ class Prices:
         Of several `playbooks` in one restart the slowest sets the pace.
         """
         pace = self.pace(playbooks)
-        known = pace or _guess(trials)
+        known = pace or self._guess(playbooks, trials)
         seconds = boots * known.restart_s + trials * known.trial_s + back * _back(known)
         down = boots * known.down_s + back * (known.back_down_s or known.down_s)
         money = self.system.cost.money(down, seconds)
@@ -49,7 +54,9 @@ class Prices:
             return Took(0.0, 0.0)
         pace = self.pace(boot.playbook.name.split(JOINED_BY) if boot.playbook else ())
         if pace is None:
-            return None
+            past = elsewhere(self.system, boot.services)
+            measured = GUESSED_MEASURE_S if boot.drives else 0.0
+            return Took(past.downtime_s, measured, guessed=True) if past else None
         if boot.playbook is None:
             down = pace.back_down_s or pace.down_s
             return Took(down, _back(pace) - down)
@@ -69,11 +76,27 @@ class Prices:
         slowest = max(own, key=lambda one: one.restart_s, default=None)
         return slowest or self.ledger.pace(None, command) or self.ledger.pace()
 
+    def past(self, restarts: Iterable[Iterable[str]]) -> tuple[str, ...]:
+        """Where the times of `restarts` (each its services) come from, if not from this ledger."""
+        if self.pace(()) is not None:
+            return ()
+        found = [
+            elsewhere(self.system, services) for services in dict.fromkeys(map(frozenset, restarts))
+        ]
+        return tuple(f"restart times of {one}" for one in found if one)
+
+    def _guess(self, playbooks: Sequence[str], trials: int) -> Pace:
+        services = {name for one in playbooks for name in self.services.get(one, ())}
+        past = elsewhere(self.system, services)
+        down = past.downtime_s if past else GUESSED_DOWNTIME_S
+        return Pace(down, GUESSED_MEASURE_S / max(1, trials), down, down, down)
+
+
+def _restarted(system: System, playbook: Playbook) -> frozenset[str]:
+    """The services that a playbook restarts, with the rest of their groups."""
+    named = (one.action.services for one in playbook.steps if isinstance(one.action, Restart))
+    return frozenset(expand(system, {name for services in named for name in services}))
+
 
 def _back(pace: Pace) -> float:
     return pace.back_s or pace.restart_s
-
-
-def _guess(trials: int) -> Pace:
-    down = GUESSED_DOWNTIME_S
-    return Pace(down, GUESSED_MEASURE_S / max(1, trials), down, down, down)

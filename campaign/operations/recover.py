@@ -16,8 +16,9 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger.keeping import KEEP, keep_name
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
-from campaign.ledger.records import Edit, Step
-from campaign.operations.accept import Kept, accept
+from campaign.ledger.records import Edit, Run, Step
+from campaign.operations.accept import accept
+from campaign.operations.kept import Kept, booked, unbooked
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError
@@ -99,6 +100,8 @@ def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
         return done
     try:
         with Recorder.open(workspace.ledger, create=False) as recorder:
+            _note_kept(recorder, unbooked(workspace))
+            booked(workspace)
             return _close(Books(recorder, reach.cost), done, reach.hosts.names(), started)
     except CampaignError as error:
         return replace(done, unrecorded=str(error))
@@ -153,11 +156,10 @@ def _close(books: Books, done: Recovered, named: Collection[str], started: float
     A run may have changed a host that did not answer: it stays dirty until that one does.
     """
     with Ledger.open(books.recorder.path) as ledger:
-        left = [run for run in ledger.unsettled() if run.status != "running"]
+        left = _left(ledger)
         boots = {run.id: len(ledger.boots(run.id)) for run in left}
         edits = [edit for run in left for edit in ledger.edits(run.id) if edit.put_back_at is None]
     now, restored = time.time(), done.restored
-    _note_kept(books.recorder, done.accepted, edits, now)
     if left and (restored.paths or restored.cycles):
         newest = left[0]
         with books.recorder.transaction():
@@ -173,22 +175,30 @@ def _close(books: Books, done: Recovered, named: Collection[str], started: float
     return replace(done, runs=runs)
 
 
-def _note_kept(
-    recorder: Recorder, accepted: Sequence[Kept], edits: Sequence[Edit], at: float
-) -> None:
+def _left(ledger: Ledger) -> Sequence[Run]:
+    """The runs that are interrupted or dirty, the newest first."""
+    return [run for run in ledger.unsettled() if run.status != "running"]
+
+
+def _note_kept(recorder: Recorder, accepted: Sequence[Kept]) -> None:
     """A step in each run that had changed what now stays as it was found."""
-    details = {keep_name(one.host, one.name): _told(one, recorder.path.parent) for one in accepted}
-    boots = {(edit.run, keep_name(edit.host, edit.path)): edit.boot for edit in edits}
-    kept = [(run, boot, name) for (run, name), boot in boots.items() if name in details]
-    with Ledger.open(recorder.path) as ledger:
-        taken = {run: len(ledger.steps(run)) for run, _, _ in kept}
-    for run, boot, name in kept:
-        taken[run] += 1
-        step = Step(
-            recorder.new_id(), run, boot, taken[run], name, KEEP, at, at, "completed",
-            detail=details[name],
-        )  # fmt: skip
-        recorder.add(step)
+    details = {
+        (one.batch, keep_name(one.host, one.name)): _told(one, recorder.path.parent)
+        for one in accepted
+    }
+    now = time.time()
+    with Ledger.open(recorder.path) as ledger, recorder.transaction():
+        for run in _left(ledger):
+            taken = len(ledger.steps(run.id))
+            edits = [edit for edit in ledger.edits(run.id) if edit.put_back_at is None]
+            boots = {keep_name(edit.host, edit.path): edit.boot for edit in edits}
+            kept = [name for name in boots if (run.batch, name) in details]
+            for position, name in enumerate(kept, taken + 1):
+                step = Step(
+                    recorder.new_id(), run.id, boots[name], position, name, KEEP, now, now,
+                    "completed", detail=details[run.batch, name],
+                )  # fmt: skip
+                recorder.add(step)
 
 
 def _told(kept: Kept, folder: Path) -> str:

@@ -17,6 +17,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
 from campaign.operations.confirmed import Confirmed, as_confirmed, confirmed
+from campaign.operations.notify import notify
 from campaign.operations.plan import Planned, Request, load, open_hosts, plan_on
 from campaign.redact import Redactor
 from campaign.workspace import Workspace
@@ -54,7 +55,7 @@ class Ready:
         as_confirmed(confirmed(seen), partial(plan_on, *planning))
 
     def execute(self, emit: Emit, stop: Stop) -> "Outcome":
-        """Carries the plan out; whatever happens, what was changed is put back."""
+        """Carries the plan out; whatever happens, what was changed is put back. Then tells."""
         from campaign.engine.run import execute
 
         session = Session(
@@ -72,7 +73,9 @@ class Ready:
             limits=self.limits,
             guards=Guards(self.planned.system.guards, partial(broken, self.hosts), stop),
         )
-        return execute(self.planned.plan, session)
+        outcome = execute(self.planned.plan, session)
+        notify(self.planned.system, outcome, self.redactor, emit)
+        return outcome
 
 
 @contextmanager
@@ -98,7 +101,7 @@ def ready(
         playbooks = tuple(map(given.drawn, playbooks))
     redactor = Redactor(system.secrets)
     with (
-        open_hosts(workspace, system, " ".join(request.playbooks), ahead) as hosts,
+        open_hosts(workspace, system, " ".join(request.playbooks), ahead=ahead) as hosts,
         Beside(hosts.hold) as holding,
         Recorder.open(workspace.ledger, create=True, redact=redactor.text) as recorder,
     ):

@@ -15,6 +15,7 @@ from campaign.ledger.reads import Ledger
 from campaign.operations.meant import meant
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts
+from hypotheses.splits import Split, splits_of
 from hypotheses.tally import Tally
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Shown:
     observations: tuple[records.Observation, ...]
     counts: dict[str, Counts]
     tallies: dict[str, Tally]
+    splits: tuple[Split, ...]
     comparisons: tuple[records.Comparison, ...]
     keys: dict[str, tuple[records.ComparisonKey, ...]]
     artifacts: tuple[records.Artifact, ...]
@@ -149,6 +151,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             observations=ledger.observations(run.id),
             counts=dict(ledger.trial_counts(run.id)),
             tallies=dict(ledger.tallies(run.id)),
+            splits=splits_of(ledger.attributes_of([run.id]).get(run.id, {})),
             comparisons=comparisons,
             keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
             artifacts=ledger.artifacts(run.id),

@@ -12,7 +12,7 @@ from campaign.ledger.reads import Ledger
 from campaign.operations.declared import Declared, declared
 from campaign.workspace import Workspace
 from hypotheses.hypothesis import Hypothesis
-from hypotheses.observation import Counts, pooled
+from hypotheses.observation import Counts, held_against, pooled
 from hypotheses.tally import Tally, tally
 
 if TYPE_CHECKING:
@@ -86,14 +86,15 @@ def status(workspace: Workspace) -> Status:
     said = declared(workspace)
     with Ledger.open(workspace.ledger) as ledger:
         unsettled, runs = ledger.unsettled(), ledger.run_count()
-        baseline = ledger.baselines()
+        seen = ledger.observations_of(kind="baseline")
+        baseline = held_against(seen, said.controls if said else ()) or ledger.baselines()
         return Status(
             campaign=_as_declared(_without_key(ledger.campaign()), said, runs),
             total=ledger.total_cost(),
             runs=runs,
             baseline=pooled(baseline),
             tally=tally(baseline),
-            unlike=pooled(ledger.observations_of(kind="baseline")).n - pooled(baseline).n,
+            unlike=pooled(seen).n - pooled(baseline).n,
             hypotheses=ledger.hypothesis_costs(),
             running=tuple(run for run in unsettled if run.status == "running"),
             left=tuple(run for run in unsettled if run.status != "running"),

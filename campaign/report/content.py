@@ -8,17 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from campaign.ledger import records
-from campaign.ledger.costs import BootLine, Costs
+from campaign.ledger.costs import BootLine
 from campaign.ledger.reads import Ledger
-from campaign.report.costs import (
-    NOTHING,
-    CostPart,
-    DeadEnd,
-    Spent,
-    collect_costs,
-    dearest,
-    summed,
-)
+from campaign.report.costs import CostPart, DeadEnd, collect_costs, dearest
 from campaign.report.figures import costs_text, counted
 from campaign.report.outlook import Outlook
 from campaign.report.runs import RunPart, collect_runs
@@ -55,7 +47,8 @@ class Report:
     """A campaign's report, in the order a reader needs it; runs are oldest first.
 
     `scope` says in a sentence which runs are told, where not all are; `untold` counts older ones
-    that are in all numbers but have no section of their own. `boots` are those of all these runs.
+    that are in all numbers but have no section of their own. `boots` are those of the runs that
+    are told.
     """
 
     campaign: str
@@ -92,14 +85,6 @@ class Report:
             return f"There is no answer yet; so far it cost {spent}."
         named = ", ".join(f"{one.slug} is {one.standing}" for one in known)
         return f"{named}: the answer cost {spent} in all."
-
-    @property
-    def spent_by_run(self) -> tuple[Spent, ...]:
-        """What each run that is told cost; those that are not told cost one sum."""
-        told = {run.record.id for run in self.runs} | {"(none)"}
-        rest = summed(one.costs for one in self.costs.by_run if one.name not in told)
-        others = [Spent(f"({counted(self.untold, 'older run')})", rest)] if self.untold else []
-        return (*others, *(one for one in self.costs.by_run if one.name in told))
 
     @property
     def untold_text(self) -> str:
@@ -142,44 +127,37 @@ def collect(
     """
     scope, outlook = scope or Scope(), outlook or Outlook()
     campaign = ledger.campaign()
-    stored = scope.runs(ledger)
-    told = stored if most is None else stored[-most:]
+    places = scope.places(ledger)
+    told = [*reversed(ledger.runs_at(places[:most]).values())]
+    ids = [run.id for run in told]
     spent = ledger.hypothesis_costs()
-    costs = collect_costs(
-        ledger, stored, spent, campaign.currency if campaign else "", whole=scope.is_whole
-    )
-    runs = collect_runs(ledger, told, _by_run(costs, told))
+    costs = collect_costs(ledger, places, ids, spent if scope.is_whole else None)
+    runs = collect_runs(ledger, told, {one.name: one.costs for one in costs.by_run})
     everyone = collect_hypotheses(ledger, runs, spent, outlook.parts)
     hypotheses = _within(scope, everyone, runs)
     costs = replace(costs, dead_ends=dearest(_dead_ends(runs, hypotheses)))
-    ids = {run.id for run in stored}
-    boots = tuple(line for line in ledger.boot_lines() if scope.is_whole or line.run in ids)
+    untold = len(places) - len(told)
+    boots = ledger.boot_lines(None if scope.is_whole and not untold else ids)
     decisions = [one for part in hypotheses for one in part.decisions]
     return Report(
         campaign=campaign.name if campaign else "",
         symptom=campaign.symptom if campaign else "",
-        scope=scope.text(len(stored), ledger.run_count()),
-        summary=collect_summary(ledger, stored, everyone, costs.total, costs.currency),
+        scope=scope.text(len(places), ledger.run_count()),
+        summary=collect_summary(ledger, scope, everyone, len(places), costs),
         hypotheses=hypotheses,
         timeline=collect_timeline(
             boots,
             runs,
             decisions,
             outlook.epochs,
-            costs.total,
-            costs.currency if costs.priced else None,
+            costs,
         ),
         costs=costs,
         runs=runs,
-        untold=len(stored) - len(told),
+        untold=untold,
         boots=boots,
         outlook=outlook,
     )
-
-
-def _by_run(costs: CostPart, runs: Iterable[records.Run]) -> dict[str, Costs]:
-    known = {one.name: one.costs for one in costs.by_run}
-    return {run.id: known.get(run.id, NOTHING) for run in runs}
 
 
 def _within(

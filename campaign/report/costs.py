@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts, RunCosts
 from campaign.ledger.reads import Ledger
+from campaign.report.figures import counted
 
 KINDS = ("baseline", "toggle", "probe", "detector", "fix")
 DEAD_ENDS = 5
@@ -35,13 +35,15 @@ class CostPart:
     """Each way to divide the `total` of the runs told; the parts of each sum to it.
 
     Only restarts by hypothesis do not: one that several hypotheses share counts for each, and
-    `shared_restarts` says that there are such. `dead_ends` are the dearest, the dearest first.
+    `shared_restarts` says that there are such. `older` is what runs cost that are not told, one sum
+    of `by_run`. `dead_ends` are the dearest, the dearest first.
     """
 
     by_run: tuple[Spent, ...]
     by_hypothesis: tuple[Spent, ...]
     by_kind: tuple[Spent, ...]
     total: Costs
+    older: Costs
     currency: str
     shared_restarts: bool
     dead_ends: tuple[DeadEnd, ...] = ()
@@ -59,28 +61,32 @@ class CostPart:
 
 def collect_costs(
     ledger: Ledger,
-    runs: Sequence[records.Run],
-    hypotheses: Sequence[HypothesisCosts],
-    currency: str,
-    *,
-    whole: bool,
+    places: Sequence[int],
+    told: Sequence[str],
+    whole: Sequence[HypothesisCosts] | None,
 ) -> CostPart:
-    """The costs of `runs`, and where they are the `whole` campaign what no run pays for.
+    """The costs of the runs at `places`; those of `told` (ids) each, older ones in one sum.
 
-    `hypotheses` are the costs of all runs by hypothesis. Errors: CampaignError.
+    Where these are the `whole` campaign, what its hypotheses cost, what no run pays for is told,
+    too. Errors: CampaignError.
     """
-    told = {run.id for run in runs}
-    charged = [one for one in ledger.run_costs() if one.run in told]
-    by_run = [Spent(one.run, _costs(one)) for one in charged]
-    total = ledger.total_cost() if whole else summed(one.costs for one in by_run)
-    by_hypothesis = _by_hypothesis(ledger, charged, hypotheses if whole else None)
-    by_run += _unassigned(total, by_run)
+    meant = places if whole is None else None
+    by_kind, each = ledger.kind_costs(meant), ledger.costs_of(told)
+    by_run = [Spent(run, _costs(each[run])) for run in told]
+    paid = summed(by_kind.values())
+    total = paid if whole is None else ledger.total_cost()
+    older = paid.less(summed(one.costs for one in by_run))
+    if untold := len(places) - len(told):
+        by_run.insert(0, Spent(f"({counted(untold, 'older run')})", older))
+    rest = list(_unassigned(total.less(paid)))
+    by_hypothesis = _by_hypothesis(ledger, places, whole)
     return CostPart(
-        by_run=tuple(by_run),
+        by_run=(*by_run, *rest),
         by_hypothesis=by_hypothesis,
-        by_kind=_by_kind(by_run, runs),
+        by_kind=(*(Spent(kind, by_kind[kind]) for kind in KINDS if kind in by_kind), *rest),
         total=total,
-        currency=currency,
+        older=older,
+        currency=ledger.currency(),
         shared_restarts=sum(one.costs.restarts for one in by_hypothesis) > total.restarts,
     )
 
@@ -97,39 +103,17 @@ def _costs(one: RunCosts | HypothesisCosts) -> Costs:
 
 
 def _by_hypothesis(
-    ledger: Ledger, charged: Iterable[RunCosts], whole: Sequence[HypothesisCosts] | None
+    ledger: Ledger, places: Sequence[int], whole: Sequence[HypothesisCosts] | None
 ) -> tuple[Spent, ...]:
-    """Hypotheses share the costs of a run equally, but each restart counts for each of them."""
-    if whole is not None:
-        return tuple(Spent(one.hypothesis, _costs(one)) for one in whole)
-    divided: dict[str, list[Costs]] = {}
-    for one in charged:
-        slugs = ledger.hypotheses_of(one.run) or ("(none)",)
-        share = _costs(one)
-        part = Costs(
-            share.restarts,
-            share.downtime_s / len(slugs),
-            share.occupied_s / len(slugs),
-            share.money / len(slugs),
-        )
-        for slug in slugs:
-            divided.setdefault(slug, []).append(part)
-    return tuple(Spent(slug, summed(costs)) for slug, costs in divided.items())
+    if whole is None:
+        return tuple(Spent(slug, costs) for slug, costs in ledger.shared_costs(places).items())
+    return tuple(Spent(one.hypothesis, _costs(one)) for one in whole)
 
 
-def _unassigned(total: Costs, by_run: Iterable[Spent]) -> Iterable[Spent]:
+def _unassigned(rest: Costs) -> Iterable[Spent]:
     """What no run pays for, such as a boot that ended before its run was stored."""
-    rest = _minus(total, summed(one.costs for one in by_run))
     if rest.restarts or max(rest.downtime_s, rest.occupied_s, rest.money) > 1e-6:
         yield Spent("(none)", rest)
-
-
-def _by_kind(by_run: Iterable[Spent], runs: Iterable[records.Run]) -> tuple[Spent, ...]:
-    kinds = {run.id: run.kind for run in runs}
-    divided: dict[str, list[Costs]] = {kind: [] for kind in (*KINDS, "(none)")}
-    for one in by_run:
-        divided[kinds.get(one.name, "(none)")].append(one.costs)
-    return tuple(Spent(kind, summed(costs)) for kind, costs in divided.items() if costs)
 
 
 def summed(costs: Iterable[Costs]) -> Costs:
@@ -143,12 +127,3 @@ def summed(costs: Iterable[Costs]) -> Costs:
             total.money + one.money,
         )
     return total
-
-
-def _minus(one: Costs, other: Costs) -> Costs:
-    return Costs(
-        one.restarts - other.restarts,
-        one.downtime_s - other.downtime_s,
-        one.occupied_s - other.occupied_s,
-        one.money - other.money,
-    )

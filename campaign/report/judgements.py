@@ -20,7 +20,7 @@ def collect_judgements(verdicts: Sequence[records.Verdict]) -> tuple[Judgement, 
     latest = {one.hypothesis: one for one in verdicts}
     told: list[Judgement] = []
     for slug, record in latest.items():
-        verdict, slugs = _verdict(record), (slug,) if slug else ()
+        verdict, slugs = verdict_of(record), (slug,) if slug else ()
         same = next((one for one in told if one.verdict == verdict), None)
         if same is None:
             told.append(Judgement(slugs, verdict))
@@ -34,8 +34,8 @@ def on(slug: str, judgements: Iterable[Judgement]) -> Verdict | None:
     return next((one.verdict for one in judgements if slug in one.hypotheses), None)
 
 
-def _verdict(record: records.Verdict) -> Verdict:
-    """Without the numbers: the reasons tell them."""
+def verdict_of(record: records.Verdict) -> Verdict:
+    """A verdict as the ledger has it, without the numbers: the reasons tell them."""
     return Verdict(
         word=Word(record.word),
         qualifier=record.qualifier,

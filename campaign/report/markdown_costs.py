@@ -30,7 +30,7 @@ def cost_blocks(report: Report, width: int) -> Iterator[str]:
         yield paragraph(prose("Nothing yet."), width)
         return
     yield paragraph(prose(report.answer), width)
-    yield _cost_table("run", report.spent_by_run, costs)
+    yield _cost_table("run", report.costs.by_run, costs)
     yield _cost_table("hypothesis", costs.by_hypothesis, costs)
     if costs.shared_restarts:
         text = "A restart shared by several hypotheses counts for each; the total counts it once."

@@ -8,11 +8,13 @@ from campaign.ledger.costs import Costs
 from campaign.ledger.keeping import kept_edits
 from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
+from campaign.ledger.whole import Whole
 from campaign.report.evidence import Figures, collect_figures
 from campaign.report.figures import counted, named, time_text, trials_in_short
 from campaign.report.judgements import Judgement, collect_judgements
 from hypotheses.observation import Counts
 from hypotheses.rates import rate_text, share_text
+from hypotheses.splits import splits_of
 from hypotheses.tally import Tally
 
 
@@ -57,6 +59,7 @@ class RunPart:
     conditions: Mapping[str, str]
     effects: tuple[str, ...]
     restart_faults: tuple[str, ...]
+    splits: tuple[str, ...]
     mismatches: tuple[str, ...]
     judgements: tuple[Judgement, ...]
     figures: Mapping[str, Figures]
@@ -97,36 +100,35 @@ class RunPart:
 
 
 def collect_runs(
-    ledger: Ledger, runs: Iterable[records.Run], costs: Mapping[str, Costs]
+    ledger: Ledger, runs: Sequence[records.Run], costs: Mapping[str, Costs]
 ) -> tuple[RunPart, ...]:
     """The parts of `runs`, in their order; `costs` by run id. Errors: CampaignError."""
     shown: dict[tuple[str, str, str | None, str | None], str] = {}
-    return tuple(_collect(ledger, run, costs[run.id], shown) for run in runs)
+    wholes = ledger.wholes([run.id for run in runs])
+    return tuple(_collect(run, wholes[run.id], costs[run.id], shown) for run in runs)
 
 
 def _collect(
-    ledger: Ledger,
     run: records.Run,
+    whole: Whole,
     costs: Costs,
     shown: dict[tuple[str, str, str | None, str | None], str],
 ) -> RunPart:
-    boots = tuple(boot for boot in ledger.boots(run.id) if boot.run == run.id)
-    edits, steps = ledger.edits(run.id), ledger.steps(run.id)
-    observations, verdicts = ledger.observations(run.id), ledger.verdicts(run.id)
     return RunPart(
         record=run,
-        hypotheses=ledger.hypotheses_of(run.id),
-        trials=_trials(observations, ledger.tallies(run.id)),
-        changes=_changes(run.id, edits, boots, shown),
-        environment=_environment(boots),
-        conditions=_conditions(observations),
-        effects=_effects(boots),
-        restart_faults=tuple(_restart_faults(ledger.cycles(run.id))),
-        mismatches=tuple(_mismatches(one) for one in ledger.comparisons(run.id)),
-        judgements=collect_judgements(verdicts),
-        figures={one.hypothesis or "": collect_figures(one) for one in verdicts},
-        put_back=_put_back(run, edits, kept_edits(edits, steps)),
-        status=_status(run, steps, ledger.terms(run.id).imported_by),
+        hypotheses=whole.hypotheses,
+        trials=_trials(whole.observations, whole.tallies),
+        changes=_changes(run.id, whole.edits, whole.boots, shown),
+        environment=_environment(whole.boots),
+        conditions=_conditions(whole.observations),
+        effects=_effects(whole.boots),
+        restart_faults=tuple(_restart_faults(whole.cycles)),
+        splits=tuple(map(str, splits_of(whole.attributes))),
+        mismatches=tuple(map(_mismatches, whole.comparisons)),
+        judgements=collect_judgements(whole.verdicts),
+        figures={one.hypothesis or "": collect_figures(one) for one in whole.verdicts},
+        put_back=_put_back(run, whole.edits, kept_edits(whole.edits, whole.steps)),
+        status=_status(run, whole.steps, whole.terms.imported_by),
         costs=costs,
     )
 

@@ -1,9 +1,11 @@
 """Which runs of a campaign a report tells."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
+from campaign.ledger.filtering import RunFilter
 from campaign.ledger.reads import Ledger
 from campaign.report.figures import time_text
 
@@ -23,18 +25,25 @@ class Scope:
     def is_whole(self) -> bool:
         return self == Scope()
 
-    def runs(self, ledger: Ledger) -> tuple[records.Run, ...]:
-        """The runs it takes in, oldest first.
+    def places(self, ledger: Ledger) -> Sequence[int]:
+        """Where the runs that it takes in are in the ledger, the newest first.
 
         Errors: CampaignError (USAGE) for a hypothesis or a run that there is not.
         """
         if self.hypothesis is not None:
             _check_hypothesis(ledger, self.hypothesis)
-        named = ledger.run(self.run).id if self.run is not None else None
-        return tuple(
-            run
-            for run in reversed(ledger.runs(hypothesis=self.hypothesis))
-            if named in (None, run.id) and run.started_at >= (self.since or 0.0)
+        found = ledger.places(RunFilter(hypothesis=self.hypothesis), since=self.since or 0.0)
+        if self.run is None:
+            return found
+        named = ledger.place_of(ledger.run(self.run).id)
+        return [place for place in found if place == named]
+
+    def takes_in(self, ledger: Ledger, run: records.Run) -> bool:
+        """Whether it takes in this run. Errors: as `places`."""
+        return (
+            (self.run is None or ledger.run(self.run).id == run.id)
+            and (self.hypothesis is None or self.hypothesis in ledger.hypotheses_of(run.id))
+            and run.started_at >= (self.since or 0.0)
         )
 
     def text(self, told: int, of: int) -> str:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
 from campaign.ledger.reads import Ledger
+from campaign.report.costs import CostPart
 from campaign.report.figures import costs_text, counted, failed_text, named
+from campaign.report.scope import Scope
 from campaign.report.standings import HypothesisPart
 from hypotheses.hypothesis import Standing
 from hypotheses.observation import Observation, pooled
@@ -36,17 +38,21 @@ class Summary:
 
 def collect_summary(
     ledger: Ledger,
-    runs: Sequence[records.Run],
+    scope: Scope,
     hypotheses: Sequence[HypothesisPart],
-    total: Costs,
-    currency: str,
+    runs: int,
+    costs: CostPart,
 ) -> Summary:
-    """The summary of a ledger with these runs and hypotheses. Errors: CampaignError."""
+    """The summary of a ledger with these hypotheses and as many `runs` in scope.
+
+    Errors: CampaignError.
+    """
+    unsettled = [run for run in reversed(ledger.unsettled()) if scope.takes_in(ledger, run)]
     return Summary(
         baseline=_baseline(ledger.observations_of(kind="baseline")),
         standings=_standings(hypotheses),
-        cost=_cost(len(runs), total, currency, begun=ledger.run_count() > 0),
-        attention=tuple(_attention(runs)),
+        cost=_cost(runs, costs.total, costs.currency, begun=ledger.run_count() > 0),
+        attention=tuple(_attention(unsettled)),
     )
 
 

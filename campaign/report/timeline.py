@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from campaign.ledger.costs import BootLine, Costs
+from campaign.report.costs import CostPart
 from campaign.report.figures import money_text, seconds_text, time_text, trials_in_short
 from campaign.report.runs import RunPart
 from campaign.report.standings import Decision
@@ -106,25 +106,20 @@ def collect_timeline(
     runs: Sequence[RunPart],
     decisions: Iterable[Decision],
     epochs: Collection[str],
-    total: Costs,
-    currency: str | None,
+    costs: CostPart,
 ) -> Timeline:
-    """The boots of `runs`; with the runs of `epochs` the baseline's rate moved.
-
-    `currency` None: nothing has a price, and the spend is downtime.
-    """
-    told = {run.record.id for run in runs}
-    points = tuple(_points(boots, told))
+    """The `boots` of `runs`, after what older ones cost; with those of `epochs` the rate moved."""
+    points = tuple(_points(boots, costs.older))
     marks = sorted(_marks(runs, decisions, epochs), key=lambda one: one.at)
-    return Timeline(points, tuple(marks), total, currency)
+    return Timeline(points, tuple(marks), costs.total, costs.currency if costs.priced else None)
 
 
-def _points(lines: Sequence[BootLine], told: Collection[str]) -> Iterator[Point]:
-    """The boots with trials of the runs in `told`; what was spent counts from the first line."""
-    money = accumulate(line.money for line in lines)
-    downtime = accumulate(line.downtime_s for line in lines)
-    for line, spent, down in zip(lines, money, downtime, strict=True):
-        if line.run in told and line.run is not None and line.n + line.censored:
+def _points(lines: Sequence[BootLine], before: Costs) -> Iterator[Point]:
+    """The boots with trials, each with all that was spent by its end."""
+    money, downtime = before.money, before.downtime_s
+    for line in lines:
+        money, downtime = money + line.money, downtime + line.downtime_s
+        if line.run is not None and line.n + line.censored:
             counts = Counts(line.fail, line.n - line.fail, line.censored)
             yield Point(
                 at=line.started_at,
@@ -134,8 +129,8 @@ def _points(lines: Sequence[BootLine], told: Collection[str]) -> Iterator[Point]
                 trials=trials_in_short(_tally(line, counts)),
                 by_exposure=line.exposure is not None,
                 is_evidence=line.counts,
-                money=spent,
-                downtime_s=down,
+                money=money,
+                downtime_s=downtime,
             )
 
 

@@ -1,26 +1,21 @@
 """A run started from here: a child process that runs the very command that was shown."""
 
-import json
 import os
 import shlex
 import signal
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from campaign.cli.parent import PARENT
-from campaign.cli.plans import as_data
+from campaign.cli.plans import as_json
 from campaign.cli.run import AS_PLANNED
 from campaign.cli.text import shown
+from campaign.operations.detach import launch
 from campaign.operations.plan import Planned
 from campaign.workspace import Workspace
 
-KEPT = 10
-"""What so many runs have printed is kept, and the plans that they were held to."""
 _LAST_LINES, _LAST_BYTES = 12, 8192
 
 
@@ -61,19 +56,15 @@ class Runner:
         thread: the child ends with the thread that started it. Errors: OSError.
         """
         self.command, self.asked = command_text(arguments), False
-        self._printed = _new_file(workspace.started)
-        plan = self._printed.with_suffix(".json")
-        plan.write_text(json.dumps(as_data(planned)), encoding="utf-8")
-        with self._printed.open("wb") as printed:
-            self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "campaign.cli", *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=printed,
-                cwd=workspace.root,
-                env={**os.environ, PARENT: str(os.getpid()), AS_PLANNED: str(plan)},
-                start_new_session=True,
-            )
+        started = launch(
+            workspace,
+            arguments,
+            AS_PLANNED,
+            as_json(planned),
+            workspace.root,
+            {PARENT: str(os.getpid())},
+        )
+        self._child, self._printed = started.process, started.printed
         child = self._child
         threading.Thread(target=lambda: ended(child.wait()), daemon=True).start()
 
@@ -91,13 +82,3 @@ class Runner:
             return ""
         lines = shown(data.decode(errors="replace")).strip().splitlines()
         return "\n".join(lines[-_LAST_LINES:])
-
-
-def _new_file(folder: Path) -> Path:
-    """A new file in `folder`, in which few are kept. Errors: OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in sorted(folder.glob("*.log"))[: 1 - KEPT]:
-        for one in (old, old.with_suffix(".json")):
-            with suppress(OSError):
-                one.unlink()
-    return folder / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"

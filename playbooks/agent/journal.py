@@ -24,6 +24,8 @@ from playbooks.agent.places import components, from_os_error, place
 from playbooks.agent.session import Session, VerbError
 
 VERSION = 1
+RELOADED = "reload "
+"""Before the name of a service among those to restart: it was reloaded, and runs on."""
 _TICK_S = 1.0 / procfs.TICKS_PER_SECOND
 
 

@@ -10,7 +10,7 @@ import os
 import time
 from typing import Callable
 
-from playbooks.agent import lock, putback, restart
+from playbooks.agent import lock, putback, reserve, restart
 from playbooks.agent.journal import Journal, load
 from playbooks.agent.lapse import Lapse
 from playbooks.agent.session import Session, VerbError
@@ -69,6 +69,7 @@ def put_back(session: Session) -> None:
     now = time.time()
     lapse = Lapse(os.getpid(), journal.run, journal.who, now - silent_s, now)
     journal.lapses = [*journal.lapses, lapse][-_NOTED:]
+    reserve.release(session.state_dir)
     journal.save()
     answer, _ = putback.put_back(session, {"paths": None}, b"")
     lapse = lapse._replace(restored=tuple(answer["restored"]), undone=tuple(answer["undone"]))

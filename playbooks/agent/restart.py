@@ -8,7 +8,7 @@ import time
 from typing import Any, Dict, List, NamedTuple, Sequence
 
 from playbooks.agent import health, processes, procfs, services
-from playbooks.agent.journal import Journal
+from playbooks.agent.journal import RELOADED, Journal
 from playbooks.agent.lapse import Cycle
 from playbooks.agent.managed import Managed, Started
 from playbooks.agent.probes import Prober
@@ -61,6 +61,8 @@ def _is_due(service: Known, journal: Journal) -> bool:
     state = service.managed.state()
     if service.name in journal.restarting and not (state.running and _answers(service)):
         return True
+    if RELOADED + service.name in journal.restarting:
+        return True  # nobody is there to reload it: a restart reads the files again, too
     starts = [one.start_ticks / procfs.TICKS_PER_SECOND for one in state.processes]
     spans = [(one.changed_at, one.restored_at) for one in journal.traces]
     return any(begin <= start <= end for begin, end in spans for start in starts)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from playbooks.agent.journal import RELOADED
 from playbooks.edits import FileState
 from playbooks.hosts.connection import Connection
 from playbooks.hosts.lapse import Lapse, lapse_of
@@ -69,8 +70,9 @@ class Journal:
     """What is outstanding on a host, of which run, by whom.
 
     `specs` is what `apply` was given, or None; `restarting` names the services that a restart
-    must leave running; `lapses` are what agents did by themselves, of runs that lost their lease.
-    `durable_calls`: see playbooks.agent.durable.
+    must leave running, `reloaded` those that read changed files while they ran; `lapses` are what
+    agents did by themselves, of runs that lost their lease. `durable_calls`: see
+    playbooks.agent.durable.
     """
 
     run: str
@@ -80,13 +82,16 @@ class Journal:
     commands: tuple[NotedCommand, ...]
     traces: tuple[Trace, ...]
     restarting: tuple[str, ...]
+    reloaded: tuple[str, ...]
     lapses: tuple[Lapse, ...]
     durable_calls: int
 
     @property
     def outstanding(self) -> bool:
         """Whether anything has yet to be put back, restarted or settled."""
-        return bool(self.entries or self.commands or self.traces or self.restarting)
+        return bool(
+            self.entries or self.commands or self.traces or self.restarting or self.reloaded
+        )
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,7 @@ class FileVerbs:
     def journal(self) -> Journal:
         """What is outstanding. HostError kinds: "journal-damaged", "journal-newer"."""
         header, _ = self.connection.call("journal")
+        noted = header["restarting"]
         return Journal(
             run=header["run"],
             who=header["who"],
@@ -199,7 +205,8 @@ class FileVerbs:
             entries=tuple(_entry(fields) for fields in header["entries"]),
             commands=tuple(_command(fields) for fields in header["commands"]),
             traces=tuple(Trace(**fields) for fields in header["traces"]),
-            restarting=tuple(header["restarting"]),
+            restarting=tuple(one for one in noted if not one.startswith(RELOADED)),
+            reloaded=tuple(one.removeprefix(RELOADED) for one in noted if one.startswith(RELOADED)),
             lapses=tuple(map(lapse_of, header["lapses"])),
             durable_calls=header["durable_calls"],
         )
@@ -232,14 +239,15 @@ class FileVerbs:
         """
         self.connection.call("forget", path=path)
 
-    def note_restart(self, services: Sequence[str], *, run: str, specs: Any) -> None:
+    def note_restart(
+        self, services: Sequence[str], *, run: str, specs: Any, reload: bool = False
+    ) -> None:
         """Notes the services that are about to be stopped, until `settle`: they are to run again.
 
-        HostError "outstanding".
+        With `reload` they are to read their files again, too. HostError "outstanding".
         """
-        self.connection.call(
-            "note_restart", services=list(services), run=run, who=self.who, specs=specs
-        )
+        noted = [*services, *(RELOADED + one for one in services if reload)]
+        self.connection.call("note_restart", services=noted, run=run, who=self.who, specs=specs)
 
     def note_command(
         self,

@@ -18,7 +18,9 @@ from playbooks.absent import without
 from playbooks.agent.boot import MARK
 from playbooks.hosts.bundle import bundle
 from playbooks.hosts.connection import HostError
+from playbooks.hosts.identities import certificate, public
 from playbooks.hosts.known_hosts import HostKey, KnownHosts
+from playbooks.hosts.not_started import why_not_started
 from playbooks.hosts.ssh_config import Endpoint, SshTarget, route
 
 with without("invoke"):  # it is for reading ssh's configuration, which `ssh` itself does for us
@@ -146,7 +148,7 @@ class SshChannel:
         self._channel.status_event.wait(_STATUS_LIMIT_S)
         status = self._channel.exit_status
         self._hang_up()
-        return _why_not_started(self._target, self._endpoint, word, status, self.last_words())
+        return why_not_started(self._target, self._endpoint, word, status, self.last_words())
 
 
 class _Words:
@@ -178,43 +180,6 @@ def _command(target: SshTarget, length: int) -> str:
     sudo = ["sudo", "-n", "--"] if target.sudo else []
     code = f"import sys;exec(sys.stdin.buffer.read({length}))"
     return shlex.join(["exec", *sudo, target.python, "-I", "-S", "-c", code])
-
-
-def _why_not_started(
-    target: SshTarget, endpoint: Endpoint, word: str, status: int, said: str
-) -> HostError:
-    where, python = endpoint.where, target.python
-    last_line = said.strip().rpartition("\n")[2].strip()
-    if word.startswith("python "):
-        return HostError(
-            "no-python",
-            f"{where}: {python} is Python {word[7:]} and the agent needs 3.8 or newer: install "
-            "one there and name it, python: /path/to/python3",
-        )
-    if target.sudo and status == 127:
-        return HostError("no-sudo", f"{where}: there is no sudo there ({last_line}): install it")
-    if status in (126, 127) or f"sudo: {python}:" in said:
-        return HostError(
-            "no-python",
-            f"{where}: cannot run {python} ({_about(python, said)}): install Python 3.8 or newer "
-            "there, or name it, python: /path/to/python3",
-        )
-    if last_line.startswith("sudo:"):
-        rule = f"{endpoint.user} ALL=(root) NOPASSWD: ALL"
-        return HostError(
-            "sudo-password",
-            f"{where}: sudo does not let {endpoint.user} in without a password ({last_line}): "
-            f"allow it there, visudo -f /etc/sudoers.d/campaign, with the line `{rule}`",
-        )
-    ended = f"exit status {status}" if status >= 0 else "no exit status"
-    what = f"the agent did not start ({ended}): {said or 'it said nothing'}"
-    return HostError("start-failed", f"{where}: {what}")
-
-
-def _about(python: str, said: str) -> str:
-    """The first line of `said` that names `python`, or the last: advice may follow it."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if python in line), lines[-1] if lines else "nothing said")
 
 
 def _dial(
@@ -355,21 +320,33 @@ def _keys(endpoint: Endpoint, refused: list[str]) -> Iterator[tuple[str, paramik
 
     A file that cannot be used is added to `refused`, with the reason.
     """
-    files = {path: _public(path) for path in endpoint.identity_files}
+    files = {path: public(path) for path in endpoint.identity_files}
     agent = _KeyAgent(endpoint.identity_agent)
     try:
         held = sorted(agent.get_keys(), key=lambda key: key.asbytes() not in files.values())
         for key in held:
             if key.asbytes() in files.values() or not endpoint.identities_only:
-                yield f"{key.comment} of the key agent", key
+                yield from _offers(f"{key.comment} of the key agent", key, endpoint)
         offered = {key.asbytes() for key in held}
     finally:
         agent.close()
-    for path, public in files.items():
-        if path.exists() and public not in offered:
+    for path, half in files.items():
+        if path.exists() and half not in offered:
             loaded = _load_key(path, refused)
             if loaded:
-                yield str(path), loaded
+                yield from _offers(str(path), loaded, endpoint)
+
+
+def _offers(
+    name: str, key: paramiko.PKey, endpoint: Endpoint
+) -> Iterator[tuple[str, paramiko.PKey]]:
+    """A key, first with its certificate where there is one."""
+    found = certificate(key.asbytes(), endpoint.certificates)
+    if found:
+        key.load_certificate(str(found))
+        yield f"{name} with {found}", key
+        key.public_blob = None
+    yield name, key
 
 
 class _KeyAgent(paramiko.agent.AgentSSH):
@@ -385,15 +362,6 @@ class _KeyAgent(paramiko.agent.AgentSSH):
 
     def close(self) -> None:
         self._close()  # type: ignore[attr-defined]
-
-
-def _public(path: Path) -> bytes | None:
-    """The public half that lies beside a private key."""
-    try:
-        text = path.with_name(path.name + ".pub").read_text()
-        return paramiko.pkey.PublicBlob.from_string(text).key_blob
-    except (OSError, ValueError):
-        return None
 
 
 def _load_key(path: Path, refused: list[str]) -> paramiko.PKey | None:

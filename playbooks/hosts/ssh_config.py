@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from playbooks.hosts.connection import HostError
+from playbooks.hosts.identities import beside
 
 _READ_LIMIT_S = 30.0
 
@@ -46,7 +47,8 @@ class SshTarget:
 class Endpoint:
     """One sshd and how to get in there. `known_hosts`: the first is the one that is added to.
 
-    `asked` is the name the operator knows it by, `key_name` the name its key is known under.
+    `asked` is the name the operator knows it by, `key_name` the name its key is known under;
+    `certificates` are where those of the identity files may be.
     """
 
     asked: str
@@ -55,6 +57,7 @@ class Endpoint:
     user: str
     key_name: str
     identity_files: tuple[Path, ...]
+    certificates: tuple[Path, ...]
     identities_only: bool
     identity_agent: str | None
     known_hosts: tuple[Path, ...]
@@ -161,13 +164,16 @@ def _endpoint(target: SshTarget, options: _Options) -> Endpoint:
     known = own + (_one(options, "globalknownhostsfile") or "").split()
     command = _one(options, "proxycommand")
     agent = _one(options, "identityagent")
+    identities = tuple(_path(each, tokens) for each in options.get("identityfile", ()))
+    named = tuple(_path(each, tokens) for each in options.get("certificatefile", ()))
     return Endpoint(
         asked=target.name,
         address=address,
         port=port,
         user=tokens["r"],
         key_name=_one(options, "hostkeyalias") or usual_name,
-        identity_files=tuple(_path(each, tokens) for each in options.get("identityfile", ())),
+        identity_files=identities,
+        certificates=(*named, *map(beside, identities)),
         identities_only=_one(options, "identitiesonly") == "yes",
         identity_agent=_agent(agent, tokens),
         known_hosts=tuple(_path(each, tokens) for each in known),

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
 from playbooks.language import parse_schema, schema, system_schema
-from playbooks.language.build_services import Place, below, guard, on_failure, service
+from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
 from playbooks.playbook import (
@@ -72,6 +72,8 @@ def system(
         budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
+        notify=tuple(map(notice, shape.notify)),
+        history=tuple(Path(below(root, path)) for path in shape.history),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
         secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
@@ -199,7 +201,8 @@ def _action(shape: schema.AnyStep, node: Node, where: str, filling: Filling) -> 
             return _env(shape.env, fill)
         case schema.RestartStep():
             services = tuple(shape.restart.services)
-            return Restart(services), f"restart {', '.join(services)}"
+            word = shape.restart.action
+            return Restart(services, word == "reload"), f"{word} {', '.join(services)}"
         case schema.ReproduceStep():
             return _reproduce(shape.reproduce, node.get("reproduce", "vars"), filling)
         case schema.CollectStep():

@@ -18,9 +18,11 @@ from playbooks.system import (
     HttpProbe,
     LogProbe,
     Manager,
+    Notice,
     OnFailure,
     Probe,
     ProcessSpec,
+    Reload,
     Service,
     SystemdSpec,
     TcpProbe,
@@ -54,8 +56,15 @@ def service(name: str, shape: system_schema.ServiceShape, place: Place) -> Servi
         stop_timeout_s=shape.stop_timeout,
         before_stop=tuple(_hook(one, host, place) for one in shape.before_stop),
         after_healthy=tuple(_hook(one, host, place) for one in shape.after_healthy),
+        reload=_reload(shape.reload, host, place) if shape.reload else None,
         proof={variable: _probe(one) for variable, one in shape.proof.items()},
     )
+
+
+def _reload(shape: system_schema.ReloadShape, host: str, place: Place) -> Reload:
+    cwd = str(place.root) if host in place.local else "/"
+    command = tuple(shape.command) if shape.command else None
+    return Reload(command, cwd, shape.logged, shape.timeout)
 
 
 def _hook(shape: system_schema.HookShape, host: str, place: Place) -> Hook:
@@ -119,6 +128,15 @@ def on_failure(
     """What a checked shape says of failed runs."""
     captures = tuple(_capture(one, services, place) for one in shape.capture)
     return OnFailure(captures, tuple(shape.collect), shape.hold)
+
+
+def notice(shape: system_schema.NoticeShape) -> Notice:
+    """Whom a checked shape wants told."""
+    match shape:
+        case system_schema.CommandNoticeShape():
+            return Notice(command=tuple(shape.command), when=frozenset(shape.when))
+        case system_schema.UrlNoticeShape():
+            return Notice(url=shape.url, when=frozenset(shape.when))
 
 
 def _capture(

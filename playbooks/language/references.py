@@ -14,7 +14,7 @@ from playbooks.language.marks import Document, Node
 from playbooks.language.problems import meant, shown, suggest
 from playbooks.language.service_references import check_service, check_watch
 from playbooks.parsers import ParseError, make
-from playbooks.system import Reproducer, System
+from playbooks.system import Reproducer, System, SystemdSpec
 from playbooks.templates import TemplateError, names, render, unset
 
 SECRET_LENGTH = 8
@@ -169,6 +169,7 @@ def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
     used = set(document.root.get("vars").entries)
     for step in document.root.get("steps").items:
         _services(document, step, scope.system)
+        _reloads(document, step.get("restart"), scope.system)
         for key, owner_key in (("patch", "host"), ("command", "on"), ("http", "on")):
             check_host(document, step.get(key), owner_key, tuple(scope.system.hosts))
         _patch(document, step.get("patch"), scope)
@@ -210,6 +211,15 @@ def _conflicts(document: Document, root: Node, scope: Scope) -> None:
 def _plain(document: Document, name: str, node: Node) -> None:
     if "{{" in node.text:
         document.report(node.mark, f"the value of {shown(name)} is not filled in: write it out")
+
+
+def _reloads(document: Document, restart: Node, system: System) -> None:
+    """Reports services that are to be reloaded, and cannot be."""
+    for node in restart.get("services").texts() if restart.get("action").text == "reload" else ():
+        service = system.services.get(node.text)
+        if service and service.reload is None and not isinstance(service.manager, SystemdSpec):
+            what = f"service {shown(node.text)} has no 'reload' in campaign.yaml: say how it reads"
+            document.report(node.mark, f"{what} its files again")
 
 
 def _services(document: Document, step: Node, system: System) -> None:

@@ -76,6 +76,9 @@ class EnvShape(Shape):
 
 class RestartShape(Shape):
     services: list[Name] = entry("services", "What to restart, with its groups.", min_length=1)
+    action: Literal["restart", "reload"] = entry(
+        "word", "restart, or reload: read files again without going down.", "restart"
+    )
 
 
 _StopWord = Literal["fixed", "sequential", "when_decided"]

@@ -18,6 +18,10 @@ def check_service(document: Document, service: Node, hosts: Collection[str]) -> 
     for key in _HOOKS:
         for hook in service.get(key).items:
             _hook(document, hook, hosts)
+    reload = service.get("reload")
+    if reload and not reload.get("command") and not service.get("systemd"):
+        what = "missing key 'command': only a systemd unit has a way of its own to be reloaded"
+        document.report(reload.key, what)
     for variable, proof in service.get("proof").entries.items():
         _proof(document, variable, proof)
 

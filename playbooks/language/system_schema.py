@@ -167,6 +167,14 @@ class HookShape(UndoableShape):
     )
 
 
+class ReloadShape(Shape):
+    command: Words | None = entry(
+        "command", "Makes it read its files again; $MAINPID is its pid. Of a unit: its own.", None
+    )
+    logged: Regex | None = entry("regex", "What it logs once it has read them.", None)
+    timeout: Timeout = entry("duration", "How long each may take.", "30s")
+
+
 class _ServiceShape(Shape):
     host: Name | None = entry("host", "Its host; may be left out where there is only one.", None)
     env: EnvMethodShape | None = entry("method", "How its environment is edited.", None)
@@ -179,6 +187,7 @@ class _ServiceShape(Shape):
     after_healthy: list[HookShape] = entry(
         "hooks", "Run once it is healthy in a boot; undone before its next stop.", []
     )
+    reload: ReloadShape | None = entry("way", "How it reads its files again.", None)
     proof: dict[Variable, ProofShape] = entry(
         "probes", "How the service itself tells the value of a variable, {{ value }}.", {}
     )
@@ -250,6 +259,29 @@ class OnFailureShape(Shape):
     hold: Duration = entry("duration", "How long all is then held as it is, at most.", "0s")
 
 
+_Ending = Literal["finished", "failed", "aborted", "dirty"]
+
+
+class _NoticeShape(Shape):
+    when: list[_Ending] = entry(
+        "words", "How it ended.", ["finished", "failed", "aborted", "dirty"], min_length=1
+    )
+
+
+class CommandNoticeShape(_NoticeShape):
+    command: Words = entry("command", "Run here, with the message as JSON on standard input.")
+
+
+class UrlNoticeShape(_NoticeShape):
+    url: Url = entry("URL", "Where the message is posted, as JSON.")
+
+
+NoticeShape = Annotated[
+    Annotated[CommandNoticeShape, Tag("=command")] | Annotated[UrlNoticeShape, Tag("=url")],
+    one_of("command", "url"),
+]
+
+
 class ReproducerShape(Shape):
     command: Words = entry("command", "What drives the trials; {{ name }} is filled in.")
     on: Name | None = entry("host", "Where it runs; may be left out for the only host.", None)
@@ -311,6 +343,13 @@ class CampaignFile(Shape):
     guard: list[GuardShape] = entry("guards", "What must hold all through a run.", [])
     on_failure: OnFailureShape = entry(
         "evidence", "What is done before a failed run is put back.", OnFailureShape()
+    )
+    notify: list[NoticeShape] = entry("notices", "Whom to tell how a run ended.", [])
+    history: list[Text] = entry(
+        "paths",
+        "Ledgers of other campaigns, or their workspaces: what their restarts took is the first"
+        " estimate where this ledger has none.",
+        [],
     )
     statistics: StatisticsShape = entry(
         "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()

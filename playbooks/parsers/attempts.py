@@ -63,8 +63,9 @@ class Attempts:
         return self._seen[outcome]
 
     def check_exit(self, exit: ExitInfo) -> None:
-        """Raises ParseError where the runner says that tests failed and none did."""
-        if exit.cut_short or exit.code == 0 or any(self._seen[one] for one in _EXPLAIN):
+        """Raises ParseError where the runner says that tests failed and none of those seen did."""
+        explained = not self._seen or any(self._seen[one] for one in _EXPLAIN)
+        if exit.cut_short or exit.code == 0 or explained:
             return
         raise ParseError(
             f"{exit}, yet none of {plural(self._seen.total(), 'test')} failed: "

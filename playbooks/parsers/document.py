@@ -1,10 +1,13 @@
 """JSON documents in an output, with the program's own messages around them."""
 
 import json
+import re
 from dataclasses import dataclass
 
 from playbooks.parsers.lines import DOCUMENT_LIMIT, Line
 from playbooks.parsers.parser import ParseError, quoted
+
+_OBJECT = re.compile(r'\s*\{\s*(?:"|\}|$)')
 
 
 @dataclass(frozen=True)
@@ -16,15 +19,16 @@ class Found:
 
 
 class Documents:
-    """Gathers an output's lines from the first that begins with `{` or `[`."""
+    """Gathers an output's lines from the first that begins an object, or with `lists` a list."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lists: bool = False) -> None:
+        self._lists = lists
         self._lines: list[Line] = []
         self._size = 0
 
     def add(self, line: Line) -> None:
         """Raises ParseError where there is more than DOCUMENT_LIMIT to be kept."""
-        if not self._lines and not _opens(line.text):
+        if not self._lines and not self._begins(line.text):
             return
         self._lines.append(line)
         self._size += len(line.text)
@@ -43,7 +47,7 @@ class Documents:
         found: list[Found] = []
         start = end = 0
         for line in self._lines:
-            if start >= end and _begins(line.text):
+            if start >= end and self._begins(line.text):
                 decoded = _decoded(text, start, line.where, cut)
                 if decoded is None:
                     break
@@ -51,6 +55,12 @@ class Documents:
                 found.append(Found(value, line.where))
             start += len(line.text) + 1
         return found
+
+    def _begins(self, text: str) -> bool:
+        """Whether a document begins on the line, and no message such as "[INFO] ready"."""
+        if _OBJECT.match(text):
+            return True
+        return self._lists and text.lstrip().startswith("[") and _is_list(text.strip())
 
 
 def _decoded(text: str, start: int, where: str, cut: bool) -> tuple[object, int] | None:
@@ -80,21 +90,15 @@ def only(found: list[Found], where_more: str) -> Found | None:
     return found[0] if found else None
 
 
-def _opens(text: str) -> bool:
-    return text.lstrip().startswith(("{", "["))
-
-
-def _begins(text: str) -> bool:
-    """Whether a document begins on the line, and no message such as "[INFO] ready"."""
-    if not text.lstrip().startswith("["):
-        return _opens(text)
+def _is_list(text: str) -> bool:
+    """Whether the line is a list, or the beginning of one that goes on after it."""
     try:
-        json.JSONDecoder().raw_decode(text.strip())
+        _, end = json.JSONDecoder().raw_decode(text)
     except json.JSONDecodeError as error:
-        return error.pos >= len(text.strip())
+        return error.pos >= len(text)
     except RecursionError:
         return True
-    return True
+    return end == len(text)
 
 
 def _broken(error: json.JSONDecodeError, text: str, start: int, where: str) -> str:

@@ -30,7 +30,7 @@ class JsonFormat(Format):
         self.expected = f"a JSON document with a list of trials, or totals by outcome,{at}"
         self._fields = Fields(spec)
         self._outcomes = Outcomes(spec)
-        self._documents = Documents()
+        self._documents = Documents(lists=True)
         self._lacking = 0
 
     def line(self, line: Line) -> Sequence[Trial]:

@@ -16,6 +16,7 @@ from playbooks.system import (
     Manager,
     Probe,
     ProcessSpec,
+    Reload,
     Service,
     System,
     SystemdSpec,
@@ -76,7 +77,20 @@ def _service(document: Mapping[str, Any]) -> Service:
         ports=tuple(document["ports"]),
         stop_timeout_s=document["stop_timeout_s"],
         before_stop=tuple(_hook(one) for one in document.get("before_stop", ())),
+        reload=_reload(document.get("reload")),
         after_healthy=tuple(_hook(one) for one in document.get("after_healthy", ())),
+    )
+
+
+def _reload(document: Mapping[str, Any] | None) -> Reload | None:
+    if document is None:
+        return None
+    command = document["command"]
+    return Reload(
+        tuple(command) if command else None,
+        document["cwd"],
+        document["logged"],
+        document["timeout_s"],
     )
 
 

@@ -3,12 +3,15 @@
 Run as a program (agent_crash_driver.py FOLDER SCENARIO): one thread only, so that it can fork. The
 scenario is run in forked processes that end at call 1, 2, 3 ...; after each the journal is put
 back, in another process, and the tree must be what it was. Prints how many crashes were seen.
+Where the scenario says so, the disk is full from that call on instead.
 """
 
+import contextlib
+import errno
+import functools
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +19,7 @@ from typing import NamedTuple
 from agent_trees import sha256, snapshot, write
 
 from playbooks.agent import apply, durable, journal, lease, lock, putback
-from playbooks.agent.session import Session
+from playbooks.agent.session import Session, VerbError
 
 SPECS = {"services": [{"name": "prefill"}], "groups": []}
 CACHE = "pkg/__pycache__/mod.cpython-311.pyc"
@@ -33,8 +36,10 @@ Round = tuple[Sequence[Edit], Sequence[str]]
 
 MOD, RUN, ENV = b"x = 1\n", b"#!/bin/sh\nexec true\n", b""
 
+ONCE, BACK = "edit, add and delete, once", "from boot to boot, and back"
+
 ROUNDS: dict[str, Sequence[Round]] = {
-    "edit, add and delete, once": [
+    ONCE: [
         (
             [
                 Edit("pkg/mod.py", MOD, b"x = 2\n"),
@@ -45,7 +50,7 @@ ROUNDS: dict[str, Sequence[Round]] = {
             [],
         )
     ],
-    "from boot to boot, and back": [
+    BACK: [
         ([Edit("pkg/mod.py", MOD, b"x = 2\n"), Edit("new/a", None, b"1")], []),
         ([Edit("pkg/mod.py", b"x = 2\n", b"x = 3\n"), Edit("new/b", None, b"2")], ["new/a"]),
         ([Edit("run.sh", RUN, b"true\n")], ["pkg/mod.py", "new/b"]),
@@ -179,13 +184,75 @@ def crash_in_recovery(stage: Stage) -> None:
         call += 1
 
 
+class FullDisk:
+    """From its N-th call that takes space on, each of them fails, until there is room again."""
+
+    NAMES = ("create", "write", "fsync", "mkdir", "setxattr")
+
+    def __init__(self, call: int) -> None:
+        self._left = call
+        self.is_full = False
+        self._real = {name: getattr(durable, name) for name in self.NAMES}
+
+    def __enter__(self) -> "FullDisk":
+        for name, real in self._real.items():
+            setattr(durable, name, functools.partial(self._take, real))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, real in self._real.items():
+            setattr(durable, name, real)
+
+    def _take(self, real: Callable[..., object], *arguments: object, **named: object) -> object:
+        self._left -= 1
+        if self._left <= 0:
+            self.is_full = True
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(*arguments, **named)
+
+
+def is_full_at(call: int, work: Callable[[], None]) -> bool:
+    """Whether `work` met a full disk, from its call number `call` on."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with FullDisk(call) as disk, contextlib.suppress(VerbError, OSError):
+                work()
+            status = 2 if disk.is_full else 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFEXITED(status)
+    assert os.WEXITSTATUS(status) in (0, 2), f"call {call}: it failed"
+    return os.WEXITSTATUS(status) == 2
+
+
+def enumerate_full_disks(stage: Stage, rounds: Sequence[Round]) -> int:
+    """The disk of journal and files is full from call 1, 2, 3 ... on, also while putting back."""
+    call = 1
+    while is_full_at(call, lambda: stage.play(rounds)):
+        assert not crashes_at(0, stage.recover)
+        stage.check(f"full at call {call}")
+        call += 1
+    stage.check("never full")
+    return call - 1
+
+
+SCENARIOS: dict[str, Callable[[Path], int]] = {
+    "lapse": lambda own: enumerate_crashes(LapsingStage(own), ROUNDS[ONCE]),
+    "full": lambda own: enumerate_full_disks(Stage(own), ROUNDS[BACK]),
+    "lapse, full": lambda own: enumerate_full_disks(LapsingStage(own), ROUNDS[ONCE]),
+    **{
+        name: lambda own, rounds=rounds: enumerate_crashes(Stage(own), rounds)
+        for name, rounds in ROUNDS.items()
+    },
+}
+
+
 def main() -> None:
     folder, scenario = sys.argv[1:]
-    if scenario == "lapse":
-        with tempfile.TemporaryDirectory(dir=folder) as own:
-            print(enumerate_crashes(LapsingStage(Path(own)), ROUNDS["edit, add and delete, once"]))
-    else:
-        print(enumerate_crashes(Stage(Path(folder)), ROUNDS[scenario]))
+    print(SCENARIOS[scenario](Path(folder)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Crash enumeration: killed at any durable call, put back restores everything."""
+"""Crash enumeration: killed at any durable call, or with a full disk, all comes back."""
 
 import os
 import subprocess
@@ -44,12 +44,12 @@ def memory() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize("scenario", agent_crash_driver.ROUNDS)
+@pytest.mark.parametrize("scenario", agent_crash_driver.SCENARIOS)
 def test_every_crash_is_recovered_from(scenario: str, memory: Path) -> None:
     program = [sys.executable, agent_crash_driver.__file__, str(memory), scenario]
     ended = subprocess.run(program, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    assert int(ended.stdout) > 40
+    assert int(ended.stdout) > 25
 
 
 def operate(state_dir: Path, tree: Path, crash: str) -> subprocess.CompletedProcess[str]:

@@ -1,10 +1,12 @@
 """Every example of the README and the manual is one that the program takes."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from campaign.cli.main import run
 from playbooks.language.load import load_playbook, load_system
 from playbooks.system import System
 
@@ -41,6 +43,31 @@ def test_hosts_of_the_manual_are_taken(text: str, tmp_path: Path) -> None:
     app = "services:\n  app: {host: here, process: {command: x}}\n"
     whole = f"campaign: c\nsymptom: s\n{text}{app}"
     assert len(loaded(whole, tmp_path).hosts) == 3
+
+
+@pytest.mark.parametrize("text", examples("parse"))
+def test_a_parser_of_the_manual_is_taken(text: str, tmp_path: Path) -> None:
+    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    whole = (
+        "campaign: c\nsymptom: s\nhosts: {here: {local: true}}\n"
+        "services: {app: {process: {command: x}}}\n"
+        f"reproducers:\n  it:\n    command: x\n    timeout: 1m\n    on_timeout: fail\n{lines}"
+    )
+    assert loaded(whole, tmp_path).reproducers["it"].parse.format != "exit"
+
+
+def test_what_the_page_on_parsers_shows_is_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "parsers.md").read_text(encoding="utf-8")
+    log = re.search(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    shown = re.search(r"^```console\n\$ (.*?)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert log
+    assert shown
+    monkeypatch.chdir(tmp_path)
+    Path("past.log").write_text(log[1], encoding="utf-8")
+    assert run(shlex.split(shown[1])[1:]) == 0
+    assert capsys.readouterr().out == shown[2]
 
 
 @pytest.mark.parametrize("text", examples("name"))

@@ -66,6 +66,25 @@ def test_a_changed_file_is_kept_by_the_command_that_the_conflict_names(conflict:
     assert conflict.run("run", "baseline", "-y").returncode == 0
 
 
+def test_what_was_kept_while_the_ledger_was_unusable_is_booked_later(conflict: Toy) -> None:
+    rule, ledger = conflict.root / "src" / "rule.py", conflict.root / "campaign.db"
+    run = newest(conflict)["id"]
+    whole = {path: path.read_bytes() for path in conflict.root.glob("campaign.db*")}
+    for path in whole:
+        path.unlink()
+    ledger.write_bytes(b"this is no ledger" * 100)
+    kept = conflict.run("recover", "--accept", str(rule))
+    assert (kept.returncode, "this is not a ledger" in kept.stderr) == (6, True)
+    assert f"kept here:{rule} as it is now" in kept.stdout
+    for path, content in whole.items():
+        path.write_bytes(content)
+    assert f"closed run {run}" in conflict.run("recover").stdout
+    shown = conflict.run("runs", "show", run).stdout
+    assert f"here:{rule}  kept as found (accepted)\n" in shown
+    assert "src/notes/why.txt  put back\n" in shown
+    assert conflict.run("recover").stdout == "Nothing to recover.\n"
+
+
 def test_the_original_comes_back_by_the_instructions(conflict: Toy) -> None:
     rule = conflict.root / "src" / "rule.py"
     answer = json.loads(conflict.run("recover", "--json").stdout)

@@ -10,6 +10,7 @@ from typing import Any
 import forked
 import toy
 from forked import Command
+from toy_stop import stop_services
 
 
 class Stage:
@@ -59,22 +60,12 @@ class Stage:
             ledger.row_factory = sqlite3.Row
             return [dict(row) for row in ledger.execute(query, values)]
 
-    def journal(self) -> list[str]:
-        """Whatever the host still keeps for putting back."""
-        host = self.root / ".campaign" / "host"
-        found = (path for path in host.rglob("*") if path.is_file())
-        return sorted(
-            str(path.relative_to(host))
-            for path in found
-            if path.name != "lock" and path.relative_to(host).parts[0] != "services"
-        )
-
     def check_untouched(self, when: str = "") -> None:
         """Everything is as it was before anything ran, in the service, too."""
         assert self.toy.tree() == self._tree, when
         assert "bug True" in self.toy.ask("/health"), when
         assert self.toy.ask("/env") == "plain", when
-        assert self.journal() == [], when
+        assert self.toy.journal() == [], when
 
     def check_recovered(self, when: str = "") -> None:
         """Recovery has nothing left to do, on the hosts and in the ledger."""
@@ -86,12 +77,6 @@ class Stage:
     def newest(self) -> dict[str, Any]:
         """The newest run, as the ledger has it."""
         return self.rows("SELECT * FROM run ORDER BY rowid DESC LIMIT 1")[0]
-
-    def close(self) -> None:
-        """Leaves nothing running behind."""
-        self.run("recover")
-        stopped = self.run("services", "stop")
-        assert stopped.code == 0, stopped.err
 
 
 @contextmanager
@@ -105,4 +90,4 @@ def staged(prefix: str) -> Iterator[Stage]:
         try:
             yield stage
         finally:
-            stage.close()
+            stop_services(stage.toy)

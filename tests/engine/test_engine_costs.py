@@ -64,3 +64,21 @@ def test_plan_power_and_next_foretell_the_same(stage: Stage) -> None:
     assert planned["seconds"] == pytest.approx(price["seconds"])
     assert planned["downtime_s"] == pytest.approx(price["downtime_s"])
     assert planned["money"] == pytest.approx(price["money"])
+
+
+def test_restarts_of_another_campaign_tell_while_this_one_has_none(stage: Stage) -> None:
+    assert stage.run("run", "baseline", "-y").code == 0
+    down = stage.rows("SELECT avg(downtime_s) AS mean FROM cycle")[0]["mean"]
+    old = stage.root / "old"
+    old.mkdir()
+    for path in stage.root.glob("campaign.db*"):
+        path.rename(old / path.name)
+    config = stage.root / "campaign.yaml"
+    whole = config.read_text("utf-8")
+    config.write_text(f"{whole}history: [old]\n", encoding="utf-8")
+    told = stage.run("plan", "baseline").out
+    assert f"restart app  (guessed {down:.1f} s down)" in told
+    assert f"restart times of app: {down:.1f} s down by a restart in {old}/campaign.db" in told
+    config.write_text(f"{whole}history: [gone]\n", encoding="utf-8")
+    missing = stage.run("plan", "baseline")
+    assert (missing.code, "gone as history, and there is no ledger" in missing.err) == (2, True)

@@ -117,5 +117,5 @@ def test_what_somebody_else_changed_may_stay(stage: Stage) -> None:
     rule = Path(stage.root / "src" / "rule.py").read_text(encoding="utf-8")
     assert rule.endswith("BUG = False\n# mine\n")
     assert "bug False" in stage.toy.ask("/health")
-    assert stage.journal() == []
+    assert stage.toy.journal() == []
     stage.check_recovered()

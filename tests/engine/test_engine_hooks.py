@@ -3,7 +3,8 @@
 import signal
 
 import pytest
-from engine_stage import Stage, await_that
+from engine_stage import Stage
+from forked import await_that
 
 DRAIN = (
     "before_stop: [{do: 'echo drain >> calls; touch drained', "

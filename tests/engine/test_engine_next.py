@@ -79,6 +79,8 @@ def test_a_baseline_of_something_else_takes_nothing_over(stage: Stage) -> None:
     stage.toy.playbook("side", SIDE)
     stage.run("run", "baseline", "-y")
     stage.run("run", "side", "-y")
+    before = stage.run("status").out
+    assert "baseline: 8/40, 20.0% (10.5-34.8%); 1 trial under other conditions left out" in before
     found = advice(stage)
     assert "fix" in [one["name"] for one in found["options"]]
     assert found["unlike"][0].startswith("baseline 0/1, at most 79.3% does not count: command true")

@@ -25,6 +25,15 @@ for key in range(40):
     print(json.dumps({"outcome": "good", "key": key}), flush=True)
 """
 
+ENDLESS = """
+import json, sys
+for _ in range(200):
+    sys.stdout.buffer.write(b"." * 1_000_000)
+print()
+for key in range(40):
+    print(json.dumps({"outcome": "good", "key": key}), flush=True)
+"""
+
 
 def drive(stage: Stage, program: str, *arguments: str) -> Command:
     (stage.root / "repro.py").write_text(program, encoding="utf-8")
@@ -103,15 +112,17 @@ def peak_kib(running: Command) -> int:
     return peak
 
 
-def test_output_of_any_size_streams(stage: Stage) -> None:
+@pytest.mark.parametrize(("program", "size"), [(BABBLE, 58_000_000), (ENDLESS, 200_000_000)])
+def test_output_of_any_size_streams(stage: Stage, program: str, size: int) -> None:
+    """In many lines, and in one."""
     small = peak_kib(stage.start("run", "baseline", "-y"))
-    (stage.root / "repro.py").write_text(BABBLE, encoding="utf-8")
+    (stage.root / "repro.py").write_text(program, encoding="utf-8")
     running = stage.start("run", "fix", "-y")
     large = peak_kib(running)
     assert running.code == 0, running.err
     assert large - small < 24 * 1024, f"{large - small} KiB more"
     (kept,) = stage.rows("SELECT path, bytes FROM artifact ORDER BY rowid DESC LIMIT 1")
-    assert kept["bytes"] > 58_000_000
+    assert kept["bytes"] > size
     assert (stage.root / kept["path"]).stat().st_size == kept["bytes"]
     (observed,) = stage.rows(
         "SELECT length(tail) AS n FROM observation ORDER BY rowid DESC LIMIT 1"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import engine_printed
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,12 +40,16 @@ SPECS = {
         frozenset({"done"}),
         options={"match": r"session \d+: (?P<outcome>\w+)"},
     ),
+    **{form: engine_printed.spec(form) for form in engine_printed.FORMATS},
 }
+OWN = ("counts", "jsonl", "regex")
 
 
 def printed(form: str, rate: Rate) -> str:
     """What a reproducer in this format prints for k failures in n trials."""
     k, n = rate
+    if form in engine_printed.FORMATS:
+        return engine_printed.FORMATS[form](k, n)
     outcomes = ["leak"] * k + ["done"] * (n - k)
     if form == "counts":
         share = f"CORRUPTION sessions: {k}/{n} = {k / n:.0%}\n"
@@ -139,8 +144,13 @@ TABLE: list[tuple[Rate, Rate, float, bool]] = [
 ]
 
 
-@pytest.mark.parametrize("form", SPECS)
-@pytest.mark.parametrize(("treatment", "control", "p", "separated"), TABLE)
+ON_THE_LINE = TABLE.index(((0, 20), (5, 20), 0.047, True))
+CASES = [(form, *row) for form in OWN for row in TABLE] + [
+    (form, *row) for form in engine_printed.FORMATS for row in (TABLE[ON_THE_LINE], TABLE[0])
+]
+
+
+@pytest.mark.parametrize(("form", "treatment", "control", "p", "separated"), CASES)
 def test_table(
     desk: Desk, form: str, treatment: Rate, control: Rate, p: float, separated: bool
 ) -> None:

@@ -201,32 +201,6 @@ class TestOnce:
         far.check_as_before(before)
 
 
-class TestOrchestrator:
-    """SIGKILL of the command itself, while the agent is at a call that a crash would show."""
-
-    @pytest.mark.parametrize(
-        ("crash", "ledger"),
-        [
-            ("both:17", "the ledger"),
-            ("operator:31", "no ledger"),
-            ("both:36", "the ledger"),
-            ("both:44", "no ledger"),
-            ("both:55", "the ledger"),
-        ],
-    )
-    def test_recovers(self, far: UnitToy, crash: str, ledger: str) -> None:
-        """While a file is written, between two, before the restart, and while putting back."""
-        before = far.files()
-        far.arm(crash)
-        (far.root / "fatal").touch()
-        killed = far.run("run", "fix", "-y")
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-        (far.root / "fatal").unlink()
-        if ledger == "no ledger":
-            (far.root / "campaign.db").unlink()
-        far.check_recovers(before)
-
-
 class TestLease:
     """The operator is gone for good, and with it the connection."""
 

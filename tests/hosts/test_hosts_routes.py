@@ -121,6 +121,45 @@ def test_key_agent(
     SshChannel(reach("alpha")).close()
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_a_certificate_of_an_authority(
+    reach: Reach,
+    gamma: Machine,
+    ssh_config: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    held: bool,
+) -> None:
+    """The host knows no key, but the authority; the key is in a file, or in the key agent only."""
+    key, authority = tmp_path / "id", tmp_path / "authority"
+    for path in (key, authority):
+        _keygen("-q", "-t", "ed25519", "-N", "", "-f", str(path))
+    _keygen("-q", "-s", str(authority), "-I", "operator", "-n", "root", f"{key}.pub")
+    trusted = gamma.root / "root/.ssh/authorized_keys"
+    known = trusted.read_text()
+    request.addfinalizer(lambda: trusted.write_text(known))
+    trusted.write_text(f"{known}cert-authority {authority.with_suffix('.pub').read_text()}")
+    agent = request.getfixturevalue("key_agent") if held else None
+    by_key = f"IdentityFile {key}\n  IdentitiesOnly yes\n  IdentityAgent {agent or 'none'}"
+    prepend(ssh_config, f"Host certified\n  HostName {gamma.address}\n  {by_key}\n")
+    ssh_config.write_text(ssh_config.read_text().replace(f"  IdentityFile {gamma.key}\n", ""))
+    with ssh_config.with_name("known_hosts").open("a") as file:
+        file.write(f"{gamma.address} {gamma.host_key}\n")
+    if agent:
+        own = {**os.environ, "SSH_AUTH_SOCK": str(agent)}
+        subprocess.run(["ssh-add", "-q", str(key)], env=own, check=True)
+        key.unlink()
+    SshChannel(reach("certified")).close()
+    key.with_name("id-cert.pub").unlink()
+    if not agent:
+        with pytest.raises(HostError, match="does not let root in"):
+            SshChannel(reach("certified"))
+
+
+def _keygen(*arguments: str) -> None:
+    subprocess.run(["ssh-keygen", *arguments], check=True)
+
+
 def test_the_key_agent_may_be_refused(reach: Reach, ssh_config: Path, key_agent: Path) -> None:
     """IdentitiesOnly: a key that the agent holds and no file names is not offered."""
     text = re.sub("IdentityFile .*", f"IdentityFile {ssh_config}.none", ssh_config.read_text())

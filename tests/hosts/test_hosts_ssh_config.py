@@ -36,6 +36,7 @@ def test_alias(config: Path) -> None:
             Port 2222
             User ops
             IdentityFile ~/keys/%r@%n
+            CertificateFile ~/certificates/%r
             IdentitiesOnly yes
             IdentityAgent ~/agent
             UserKnownHostsFile /a ~/b
@@ -47,6 +48,7 @@ def test_alias(config: Path) -> None:
     assert (last.address, last.port, last.user) == ("gpu-a.lab", 2222, "ops")
     assert last.key_name == "[gpu-a.lab]:2222"
     assert last.identity_files == (home / "keys/ops@gpu-a",)
+    assert last.certificates == (home / "certificates/ops", home / "keys/ops@gpu-a-cert.pub")
     assert last.identities_only
     assert last.identity_agent == str(home / "agent")
     assert last.known_hosts == (Path("/a"), home / "b")

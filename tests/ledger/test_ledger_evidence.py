@@ -137,6 +137,22 @@ def test_conditions_broken_by_redaction_are_kept_as_text(
     assert observation.conditions == {"unreadable": text}
 
 
+def test_a_number_of_trials_that_an_older_version_stored_is_no_condition(
+    recorder: Recorder, ledger: Ledger
+) -> None:
+    known = {"command": "repro {{ sessions }} {{ load }}", "load": "8"}
+    for name, stored in (("old", {**known, "sessions": "40"}), ("new", known)):
+        run = make_run(f"{name}-1")
+        observe(recorder, run, ["fail", "pass"], conditions=json.dumps(stored))
+    other = {**known, "load": "9", "sessions": "40"}
+    observe(recorder, make_run("other-1"), ["fail"], conditions=json.dumps(other))
+    assert [one.run for one in ledger.baselines()] == ["other-1"]
+    old, new, loaded = ledger.observations_of()
+    assert old.conditions == new.conditions == known
+    assert loaded.conditions == {**known, "load": "9"}
+    assert len(ledger.restarts(alike=known)) == 2
+
+
 def test_an_operators_word_stands_until_a_rules_later_one(
     recorder: Recorder, ledger: Ledger
 ) -> None:

@@ -158,6 +158,11 @@ def test_k6_as_json(read, wrap) -> None:
     assert "2/50 is 4.00%: the counts are used" in counted(read, k6("http_req_failed"), wrong)[1][0]
 
 
+def test_k6_a_rate_that_is_not_there(read) -> None:
+    tagged = "      { expected_response:true }.......: avg=140.36ms min=119.08ms\n"
+    refused(read, k6(), tagged, "expected the rate checks in k6's summary")
+
+
 def test_k6_printed_percentages_are_recomputed_and_two_runs_refused(read) -> None:
     _, warnings = counted(read, k6(), K6.replace("97.00%", "99.00%"))
     assert warnings == ("line 4: prints 99.0%, where 97/100 is 97.00%: the counts are used",)
@@ -245,7 +250,7 @@ RESULT = json.dumps(
 
 def test_json_a_list_of_trials_totals_or_outcomes(read) -> None:
     spec = json_spec(path="run.sessions", id="id", seconds="seconds")
-    trials, warnings = read(spec, f"[INFO] starting\n{RESULT}\nbye\n")
+    trials, warnings = read(spec, f"[INFO] starting\n[1] 4711\n{{x}}\n{RESULT}\nbye\n")
     assert [(one.ident, one.result, one.attributes) for one in trials] == [
         ("1", Result.FAIL, (("length", "long"),)),
         ("2", Result.PASS, (("length", "short"),)),
@@ -256,6 +261,7 @@ def test_json_a_list_of_trials_totals_or_outcomes(read) -> None:
     )
     assert counted(read, json_spec(path="run.totals"), RESULT) == ((3, 37, 0), ())
     assert counted(read, json_spec(path="run.outcomes"), RESULT) == ((1, 2, 0), ())
+    assert counted(read, json_spec(), 'x\n[\n"leak",\n"done"]\n') == ((1, 1, 0), ())
 
 
 @pytest.mark.parametrize(
@@ -267,7 +273,8 @@ def test_json_a_list_of_trials_totals_or_outcomes(read) -> None:
         ("run.outcomes", RESULT.replace('"done"\n', '"lost"\n'), 'item 3: outcome "lost" is in no'),
         ("run.sessions", RESULT[:-9], "has no end: is the output cut off?"),
         ("run.sessions", f"{RESULT}\n{RESULT}", "a second JSON document, after that of line 1"),
-        ("run.sessions", "{'run': 1}", "begins no JSON document"),
+        ("run.sessions", "{'run': 1}", "no trials in 1 line of output: expected a JSON document"),
+        ("run.sessions", '{"run": 1,}', 'line 1: "{\\"run\\": 1,}" begins no JSON document'),
         ("run.sessions", RESULT.replace('"id": 2', '"id": 1'), 'item 2: trial "1" was on item 1'),
     ],
 )

@@ -316,6 +316,12 @@ REPRODUCE = "  - reproduce: {use: agent-sessions}\n"
         ),
         (
             "restart: {services: [prefill, decode]}",
+            "restart: {services: [prefill], action: reload}",
+            "14:26: service 'prefill' has no 'reload' in campaign.yaml: say how it reads its files "
+            "again",
+        ),
+        (
+            "restart: {services: [prefill, decode]}",
             "restart: {services: [decode, decode]}",
             "14:34: 'decode' is named twice",
         ),

@@ -85,6 +85,7 @@ def test_commands(workspace: Workspace) -> None:
         ),
         (PREFILL + "    proof: {A: {log: a=1}}\n", "10:13: it would hold whatever A is: say"),
         (PREFILL + "    proof: {A: {log: '{{ b }}'}}\n", "10:22: only {{ value }} is filled in"),
+        (PREFILL + "    reload: {logged: again}\n", "10:5: missing key 'command': only a systemd"),
         (PREFILL + "    before_stop: [{do: x, on: there}]\n", "10:31: unknown host 'there'"),
         (PREFILL + "    after_healthy: [{do: x, check: y}]\n", "10:29: 'check' says whether"),
     ],

@@ -19,6 +19,7 @@ from campaign.report.content import collect
 from campaign.report.html import page
 
 PHONE_PX = 390
+PAPER_PX = 718
 PROBE = """<!doctype html><body style="margin:0">
 <iframe id="f" style="width:{width}px;height:800px;border:0" srcdoc="{page}"></iframe>
 <script>
@@ -27,6 +28,9 @@ addEventListener("load", () => {{
   document.body.dataset.width = inner.scrollingElement.scrollWidth;
   document.body.dataset.tables = [...inner.querySelectorAll(".scroll")]
     .every(box => box.getBoundingClientRect().right <= {width});
+  document.body.dataset.page = getComputedStyle(inner.body).backgroundColor;
+  document.body.dataset.folded = [...inner.querySelectorAll("details > :not(summary)")]
+    .filter(one => !one.getBoundingClientRect().height).length;
 }});
 </script>"""
 
@@ -76,6 +80,21 @@ def _chunks(data: bytes) -> Iterator[tuple[int, int]]:
         (size,) = struct.unpack(">I", data[at : at + 4])
         yield at, size
         at += 12 + size
+
+
+def test_paper_shows_all_columns_and_what_a_screen_folds_away(
+    browser: str, written: str, tmp_path: Path
+) -> None:
+    """What print changes is put on a screen as wide as a sheet of A4 between its margins."""
+    paper = written.replace("@media print", "@media all").replace("@media screen", "@media print")
+    assert paper != written
+    probe = tmp_path / "probe.html"
+    probe.write_text(PROBE.format(width=PAPER_PX, page=html.escape(paper)), encoding="utf-8")
+    dom = browse(browser, tmp_path, probe, "--dump-dom", "--blink-settings=preferredColorScheme=0")
+    (width,) = re.findall(r'data-width="(\d+)"', dom)
+    assert int(width) <= PAPER_PX
+    assert 'data-page="rgb(255, 255, 255)"' in dom
+    assert 'data-folded="0"' in dom
 
 
 def test_a_phone_shows_the_page_without_scrolling_sideways(

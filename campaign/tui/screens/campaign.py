@@ -188,12 +188,12 @@ class CampaignScreen(ModeScreen):
         """What would do something now: what needs a hypothesis is there once there is one."""
         if action in _OF_ONE:
             return self.hypotheses.slug is not None
-        if action == "filter" and self.hypotheses.filter.has_focus:
-            return False
         if action == "back":
             return self.evidence.has_focus_within or self.hypotheses.filter.display
         if action == "demo":
             return self.welcome.display and not is_demo_open(app_of(self))
+        if action == "filter" and self.hypotheses.filter.has_focus:
+            return False
         overview = app_of(self).overview
         return bool(overview and overview.hypotheses) if action in _OF_SOME else True
 

@@ -126,14 +126,14 @@ of their own, the last change first. Scrolls; the newest step is kept in sight.
 
 def undo_state(live: Live, step: records.Step) -> str:
     """What becomes of what a step changed, as a glyph and words; empty where it changed nothing."""
-    if not step.undo or step.kind == "restart":
+    if not step.undo or step.kind in ("restart", "reload"):
         return ""
     if step.undo.startswith("none"):
         return _NO_UNDO
     last = [boot.id for boot in live.boots if boot.run is not None][-1:]
     name = f"undo: {step.name}"
     undone = any(
-        one.kind == "undo" and one.status == "completed" and one.name.startswith(name)
+        one.kind in ("undo", "hook") and one.status == "completed" and one.name.startswith(name)
         for one in live.steps
     )
     return _TO_UNDO if [step.boot] == last and not undone else _UNDONE

@@ -1,0 +1,87 @@
+"""attach: a run under way, from any terminal."""
+
+import sys
+import time
+
+import click
+
+from campaign.cli import options
+from campaign.cli.progress import Progress
+from campaign.cli.text import shown, tell
+from campaign.errors import CampaignError, Exit
+from campaign.ledger.reads import Ledger
+from campaign.operations import control
+from campaign.operations.attach import Following, batch_of
+from campaign.workspace import Workspace
+
+EVERY_S = 0.1
+AT_LEAST_EVERY_S = 1.0
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.pass_context
+def attach(context: click.Context, run: str | None) -> int:
+    """Follow a RUN under way (default: the newest), whoever started it, until it has ended.
+
+    Ctrl-C asks whether to leave it running, or to have it stop and put everything back. The exit
+    code is 0 where it completed or was left, and otherwise tells how it ended.
+    """
+    workspace = options.workspace(context)
+    found = batch_of(workspace, run)
+    following = Following(found.batch)
+    while True:
+        try:
+            _follow(workspace, following)
+            break
+        except KeyboardInterrupt:
+            if _leaves(workspace, following):
+                return Exit.COMPLETED
+    for line in _last_words(following):
+        tell(shown(line))
+    return following.exit
+
+
+def _follow(workspace: Workspace, following: Following) -> None:
+    """Reads where something was written; now and then also whether the run's process is there."""
+    with Ledger.open(workspace.ledger) as ledger, Progress() as progress:
+        while True:
+            version, until = ledger.data_version(), time.monotonic() + AT_LEAST_EVERY_S
+            for event in following.news(ledger):
+                progress(event)
+            if following.is_over:
+                return
+            while ledger.data_version() == version and time.monotonic() < until:
+                time.sleep(EVERY_S)
+
+
+def _leaves(workspace: Workspace, following: Following) -> bool:
+    """Asks what Ctrl-C is to mean; without a terminal it leaves. False: it is followed on."""
+    run = following.runs[-1].id if following.runs else ""
+    answer = "l"
+    if sys.stdin is not None and sys.stdin.isatty():
+        tell(f"\nLeave {run} running, abort it and put back, or follow on? [l/a/F] ", newline=False)
+        try:
+            answer = sys.stdin.readline().strip().lower()
+        except KeyboardInterrupt:
+            answer = "l"
+    if answer in ("a", "abort"):
+        try:
+            control.abort(workspace, run)
+            tell(f"{run} was asked to stop; it puts everything back")
+        except CampaignError as error:
+            tell(f"campaign: {error}")
+    elif answer in ("l", "leave"):
+        tell(f"{run} goes on; campaign attach {run} follows it again")
+        return True
+    return False
+
+
+def _last_words(following: Following) -> list[str]:
+    """How each run ended, and what is left to do."""
+    lines = [
+        f"{run.id} {run.status}{f': {run.error}' if run.error else ''}" for run in following.runs
+    ]
+    if following.exit is Exit.DIRTY:
+        return [*lines, "campaign: not everything was put back; run: campaign recover"]
+    return [*lines, "Everything was put back."]
