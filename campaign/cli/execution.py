@@ -40,14 +40,14 @@ class Telling:
 class Consent:
     """What the options say to a plan: yes, or the campaign's name; otherwise a person is asked.
 
-    `for_s`: how long the name then confirms these plans, in seconds. `as_planned`: the file of the
-    one plan that this holds for.
+    `as_planned`: the file of the one plan that this holds for; `for_s`: the seconds for which its
+    name stands for the same plans again.
     """
 
     yes: bool
     yes_i_mean: str | None
-    for_s: float | None = None
     as_planned: Path | None = None
+    for_s: float | None = None
 
 
 def dry(workspace: Workspace, request: Request, telling: Telling, ahead: Ahead) -> None:
@@ -79,7 +79,7 @@ def execute(
         tell(plans.as_text(one.planned, diffs=telling.diff))
         if _confirm(workspace, one.planned, consent):
             one.look_again()
-        _keep(one, consent)
+        _keep_confirmation(one, consent)
         outcome = carry_out(one)
     code = _ended(outcome, telling.expect, telling.as_json)
     if junit_xml is None:
@@ -156,13 +156,28 @@ def watched() -> Iterator[tuple[Progress, Stop]]:
             yield progress, stop
 
 
+def _keep_confirmation(one: Ready, consent: Consent) -> None:
+    """Keeps for how long the plans of a run need not be confirmed again, where that is said."""
+    if consent.for_s is not None:
+        kept = confirmations.keep(one.workspace, one.planned, one.recorder, consent.for_s)
+        tell(f"Confirmed until {when(kept.until)}: these plans, as they are now.")
+
+
+def _is_covered(workspace: Workspace, planned: Planned) -> bool:
+    """Whether an earlier confirmation covers the plan; it is told."""
+    found = confirmations.covering(workspace, planned)
+    if found is not None:
+        tell(f"Confirmed by {found.by} at {when(found.given_at)}, until {when(found.until)}.")
+    return found is not None
+
+
 def _confirm(workspace: Workspace, planned: Planned, consent: Consent) -> bool:
     """Whether a person was asked, and agrees.
 
     Errors: CampaignError (REFUSED) where neither the options nor a person agree.
     """
     name, said = planned.system.campaign, consent.yes_i_mean
-    if planned.system.protected and said is None and _is_confirmed(workspace, planned):
+    if planned.system.protected and said is None and _is_covered(workspace, planned):
         return False
     if planned.system.protected:
         _confirm_protected(name, said)
@@ -171,22 +186,6 @@ def _confirm(workspace: Workspace, planned: Planned, consent: Consent) -> bool:
     elif not consent.yes and said is None:
         ask("Run this? [y/N] ", lambda answer: answer.lower() in ("y", "yes"), "-y")
     return said is None and (planned.system.protected or not consent.yes)
-
-
-def _is_confirmed(workspace: Workspace, planned: Planned) -> bool:
-    """Whether an earlier confirmation covers the plan; it is told."""
-    found = confirmations.confirmed(workspace, planned)
-    if found is not None:
-        times = f"{when(found.given_at)}, until {when(found.until)}"
-        tell(shown(f"Confirmed by {found.by} at {times}."))
-    return found is not None
-
-
-def _keep(one: Ready, consent: Consent) -> None:
-    """Keeps the confirmation for its time, where one is given."""
-    if consent.for_s is not None:
-        kept = confirmations.confirm(one.workspace, one.planned, one.recorder, consent.for_s)
-        tell(f"Confirmed until {when(kept.until)}: these plans, as they are now.")
 
 
 def _confirm_protected(name: str, yes_i_mean: str | None) -> None:

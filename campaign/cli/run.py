@@ -119,7 +119,7 @@ def run(
         if dry_run:
             dry(workspace, request, telling, ahead)
             return Exit.COMPLETED
-        consent = Consent(yes, yes_i_mean, for_s, as_planned)
+        consent = Consent(yes, yes_i_mean, as_planned, for_s)
         if detach:
             return execute_alone(workspace, request, telling, consent, ahead)
         return execute(workspace, request, telling, consent, junit_xml, ahead)

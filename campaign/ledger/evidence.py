@@ -1,6 +1,6 @@
 """The reads that judging rests on: what counts as evidence, and what was made of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sqlite3 import Row
 
@@ -93,11 +93,11 @@ class EvidenceReads(ConditionReads):
             for row in rows
         )
 
-    def baselines(self) -> tuple[Observation, ...]:
+    def baselines(self, seen: Sequence[Observation] | None = None) -> tuple[Observation, ...]:
         """The baselines that the suspects are held against, oldest first: all alike.
 
         Of the reproducers with which suspects were removed, where any were: a baseline of another
-        one is there for something else.
+        one is there for something else. `seen` are all valid baselines, where they have been read.
         """
         rows = self._rows(
             """
@@ -109,7 +109,7 @@ class EvidenceReads(ConditionReads):
             """
         )
         suspects = {row["reproducer"] for row in rows}
-        found = self.observations_of(kind="baseline")
+        found = self.observations_of(kind="baseline") if seen is None else seen
         fit = [one for one in found if one.conditions.get("reproducer") in suspects]
         return like_the_newest(fit or found)
 

@@ -15,7 +15,7 @@ from campaign.workspace import Workspace
 from playbooks.plan import Boot
 
 
-def confirmed(workspace: Workspace, planned: Planned) -> records.Confirmation | None:
+def covering(workspace: Workspace, planned: Planned) -> records.Confirmation | None:
     """The confirmation that covers all of a plan and ends first; None where it is not covered."""
     if not workspace.ledger.exists():
         return None
@@ -27,7 +27,7 @@ def confirmed(workspace: Workspace, planned: Planned) -> records.Confirmation | 
     return min(held, key=lambda one: one.until) if found and len(held) == len(found) else None
 
 
-def confirm(
+def keep(
     workspace: Workspace, planned: Planned, recorder: Recorder, seconds: float
 ) -> records.Confirmation:
     """Keeps that the operator has confirmed each playbook of a plan for so long."""

@@ -7,12 +7,14 @@ them has changed.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
+from hypotheses.observation import Observation, held_against
 
 if TYPE_CHECKING:
     from playbooks.system import System
@@ -48,6 +50,18 @@ def declared(workspace: Workspace) -> Declared | None:
     if found is not None:
         _keep(workspace, digest, found)
     return found
+
+
+def baselines(
+    workspace: Workspace, ledger: Ledger, seen: Sequence[Observation] | None = None
+) -> tuple[Observation, ...]:
+    """The baselines that suspects are held against, all alike: as `next` and plans go by them.
+
+    `seen` are all valid baselines, where they have been read already. Errors: CampaignError.
+    """
+    said = declared(workspace)
+    found = ledger.observations_of(kind="baseline") if seen is None else seen
+    return held_against(found, said.controls if said else ()) or ledger.baselines(found)
 
 
 def _digest(workspace: Workspace) -> str:

@@ -64,7 +64,7 @@ def baseline(
     against where no playbook has a baseline.
     """
     seen = ledger.observations_of(kind="baseline")
-    return held_against(seen, control_conditions(system, playbooks)) or ledger.baselines()
+    return held_against(seen, control_conditions(system, playbooks)) or ledger.baselines(seen)
 
 
 def control_conditions(

@@ -6,6 +6,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.ledger.arms import ArmRate
 from campaign.ledger.evidence import Judged
 from campaign.ledger.reads import Ledger
+from campaign.operations.declared import baselines
 from campaign.workspace import Workspace
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.observation import Counts, pooled
@@ -34,7 +35,7 @@ def evidence(workspace: Workspace, slug: str | None, baseline: Counts | None = N
     """
     with Ledger.open(workspace.ledger) as ledger:
         if baseline is None:
-            baseline = pooled(ledger.baselines())
+            baseline = pooled(baselines(workspace, ledger))
         rates = ledger.arm_rates(slug)
         if slug is None:
             return Evidence(None, baseline, rates)

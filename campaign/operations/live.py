@@ -10,6 +10,7 @@ from campaign.engine.counted import unlike
 from campaign.ledger import records
 from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
+from campaign.operations.declared import baselines
 from campaign.workspace import Workspace
 from hypotheses.assumptions import Settings
 from hypotheses.observation import Counts, Observation, pooled
@@ -49,7 +50,7 @@ class Live:
 
     `runs` are those of its playbooks that have begun, the last of which is the one to look at;
     `boots` include the way back (without a run) once that has begun. `baselines` are the valid ones
-    under the newest one's conditions, `hypotheses` those the last run speaks to.
+    that suspects are held against, `hypotheses` those the last run speaks to.
     """
 
     runs: tuple[records.Run, ...]
@@ -101,7 +102,7 @@ def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
     """
     with Ledger.open(workspace.ledger) as ledger:
         runs = ledger.batch_runs(batch)
-        newest, baselines = runs[-1], _baselines(ledger, runs, last)
+        newest, held = runs[-1], _baselines(workspace, ledger, runs, last)
         return Live(
             runs=runs,
             hypotheses=ledger.hypotheses_of(newest.id),
@@ -109,21 +110,21 @@ def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
             steps=tuple(sorted((step for run in runs for step in ledger.steps(run.id)),
                                key=lambda step: step.started_at)),
             cycles=tuple(one for run in runs for one in ledger.cycles(run.id)),
-            reproductions=tuple(_reproductions(ledger, newest.id, baselines[-1:])),
+            reproductions=tuple(_reproductions(ledger, newest.id, held[-1:])),
             verdicts=ledger.verdicts(newest.id),
             requests=ledger.requests(batch),
-            baselines=baselines,
+            baselines=held,
             outputs=tuple(_outputs(workspace, ledger, runs)),
         )  # fmt: skip
 
 
 def _baselines(
-    ledger: Ledger, runs: tuple[records.Run, ...], last: Live | None
+    workspace: Workspace, ledger: Ledger, runs: tuple[records.Run, ...], last: Live | None
 ) -> tuple[Observation, ...]:
     """The same as long as the runs stand as they did: thousands of baselines take their time."""
     if last is not None and last.runs == runs:
         return last.baselines
-    return ledger.baselines()
+    return baselines(workspace, ledger)
 
 
 def _reproductions(

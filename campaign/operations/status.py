@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
-from campaign.operations.declared import Declared, declared
+from campaign.operations.declared import Declared, baselines, declared
 from campaign.workspace import Workspace
 from hypotheses.hypothesis import Hypothesis
-from hypotheses.observation import Counts, held_against, pooled
+from hypotheses.observation import Counts, pooled
 from hypotheses.tally import Tally, tally
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def status(workspace: Workspace) -> Status:
     with Ledger.open(workspace.ledger) as ledger:
         unsettled, runs = ledger.unsettled(), ledger.run_count()
         seen = ledger.observations_of(kind="baseline")
-        baseline = held_against(seen, said.controls if said else ()) or ledger.baselines()
+        baseline = baselines(workspace, ledger, seen)
         return Status(
             campaign=_as_declared(_without_key(ledger.campaign()), said, runs),
             total=ledger.total_cost(),

@@ -8,7 +8,7 @@ from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
 from campaign.report.evidence import NO_FIGURES, Figures, chance
-from campaign.report.figures import counted, trials_text
+from campaign.report.figures import counted, named, trials_text
 from campaign.report.judgements import on
 from campaign.report.runs import RunPart
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -185,7 +185,8 @@ def _assumptions(hypothesis: Hypothesis, runs: Iterable[RunPart]) -> Iterable[As
     if hypothesis.standing in (Standing.REFUTED, Standing.ABANDONED):
         state = f"relied on until {hypothesis.slug} was {hypothesis.standing}"
     elif relying:
-        state = f"relied on by {counted(len(relying), 'verdict')}"
+        verdicts = named([run.record.id for run in reversed(relying)])
+        state = f"relied on by {counted(len(relying), 'verdict')}: {verdicts}"
     else:
         state = "nothing relies on it yet"
     for text in hypothesis.assumptions:

@@ -105,7 +105,7 @@ class CampaignApp(TheApp):
         self._ending = Ending(self)
         self._typed = Typed()
         self._follower: Follower | None = None
-        self._overview: Reading[Overview] = Reading(self, self._show, self._cannot_read, rest=True)
+        self._overview: Reading[Overview] = Reading(self, self._show, self._cannot_read)
         self._sums: Reading[tuple[Workspace, Sums]] = Reading(
             self, self._show_sums, self._cannot_read, rest=True
         )

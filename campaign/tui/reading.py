@@ -19,8 +19,8 @@ class Reading(Generic[T]):
     where it raises, `failed` with one line for a person, which is shown where none is given. A
     question that is asked while another is being answered waits, and only the newest of those is
     answered: a stream of changes cannot pile up reads. `delay` seconds pass before each answer
-    is begun; with `rest`, as many as the last answer took at least until it was shown, so that what
-    is asked again and again leaves time for keys, on a busy machine too.
+    is begun; with `rest`, as many as the last answer took at least, so that what is asked again and
+    again takes half of a processor at most.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Reading(Generic[T]):
         self._failed = failed or (lambda why: app_of(owner).tell(why))
         self._delay = delay
         self._rest = rest
-        self._begun = self._took = 0.0
+        self._took = 0.0
         self._busy = False
         self._waiting: Callable[[], T] | None = None
 
@@ -56,7 +56,7 @@ class Reading(Generic[T]):
             self._begin()
 
     def _begin(self) -> None:
-        read, self._waiting, self._begun = self._waiting, None, monotonic()
+        read, self._waiting = self._waiting, None
         if read is not None:
             self._owner.run_worker(lambda: self._answer(read), thread=True, exit_on_error=False)
 
@@ -64,8 +64,10 @@ class Reading(Generic[T]):
         """In the thread: only `call_later` may be used of the owner."""
         from playbooks.language.problems import LoadError
 
+        begun = monotonic()
         try:
             value = read()
+            self._took = monotonic() - begun
         except (CampaignError, LoadError) as error:
             self._owner.call_later(self._done, self._failed, str(error))
         except BaseException:
@@ -78,6 +80,5 @@ class Reading(Generic[T]):
         self._busy = False
         if tell is not None:
             tell(*value)
-        self._took = monotonic() - self._begun
         if self._waiting is not None:
             self.ask(self._waiting)

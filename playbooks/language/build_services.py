@@ -143,10 +143,11 @@ def _capture(
     shape: system_schema.CaptureShape, services: Mapping[str, Service], place: Place
 ) -> Capture:
     script = shape.do[:2] == ["/bin/sh", "-c"]
-    program = (shape.do[-1] if script else shape.do[0]).split()[0].rpartition("/")[2]
+    words = (shape.do[-1] if script else shape.do[0]).split() or ["command"]
+    program = words[0].rpartition("/")[2]
     on = services[shape.service].host if shape.service else shape.on or place.only
     return Capture(
-        name=shape.name or " ".join(filter(None, [program, shape.service])),
+        name=shape.name or "-".join(filter(None, [program, shape.service])),
         do=tuple(shape.do),
         on=on,
         cwd=str(place.root) if on in place.local else "/",

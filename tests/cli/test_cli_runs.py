@@ -183,7 +183,8 @@ def test_a_killed_run_is_shown_as_interrupted_until_it_is_recovered(toy: Toy) ->
     assert ids(toy, "--status", "interrupted") == ids(toy)
     refused = toy.run("run", "fix", "-y")
     assert refused.returncode == 6
-    assert "put them back first: campaign recover" in refused.stderr
+    assert "is gone; agent pid" in refused.stderr
+    assert "campaign recover does so now" in refused.stderr
     recovered = toy.run("recover")
     assert recovered.returncode == 0, recovered.stderr
     assert toy.tree() == before

@@ -163,6 +163,11 @@ def group(leader: int) -> list[int]:
     return sorted(members, key=lambda pid: pid != leader)
 
 
+def shared_memory() -> set[Path]:
+    """What is in shared memory; folders there are those of other tests."""
+    return {path for path in Path("/dev/shm").iterdir() if path.is_file()}
+
+
 def environ(pid: int) -> bytes:
     return Path(f"/proc/{pid}/environ").read_bytes()
 
@@ -182,10 +187,18 @@ def test_one_session_at_a_time_never_leaks(system: System) -> None:
     assert [one["outcome"] in ("maxrounds", "done") for one in alone.sessions] == [True] * 3
 
 
+def under_load(system: System) -> list[Reproduction]:
+    """Driven until a session leaks: how many do depends on what else the machine has to do."""
+    driven: list[Reproduction] = []
+    while len(driven) < 5 and not any(one.rooms("leak") for one in driven):
+        driven.append(system.reproduce(**UNDER_LOAD))
+        assert driven[-1].code == 0, driven[-1].stderr
+    return driven
+
+
 def test_under_load_some_sessions_leak_and_some_do_not(system: System) -> None:
     system.start()
-    loaded = system.reproduce(**UNDER_LOAD)
-    assert loaded.code == 0, loaded.stderr
+    loaded = under_load(system)[-1]
     leaks, clean = loaded.rooms("leak"), loaded.rooms("maxrounds", "done")
     assert leaks
     assert clean
@@ -207,12 +220,14 @@ def test_announcing_after_the_landing_ends_the_leaks(system: System) -> None:
 def test_rooms_of_leaking_sessions_differ_between_the_two_sides(system: System) -> None:
     system.patch("idxk-cksum.diff")
     system.start(DEMO_IDXK_CKSUM="1")
-    loaded = system.reproduce(**UNDER_LOAD)
-    assert system.sums("prefill").keys() == set.union(*loaded.rooms("leak", "maxrounds", "done"))
+    driven = under_load(system)
+    leaks = [rooms for one in driven for rooms in one.rooms("leak")]
+    clean = [rooms for one in driven for rooms in one.rooms("maxrounds", "done")]
+    assert system.sums("prefill").keys() == set.union(*leaks, *clean)
     bad = system.mismatching()
-    assert loaded.rooms("leak")
-    assert all(rooms & bad for rooms in loaded.rooms("leak"))
-    assert sum(bool(rooms & bad) for rooms in loaded.rooms("maxrounds", "done")) <= len(bad) // 4
+    assert leaks
+    assert all(rooms & bad for rooms in leaks)
+    assert sum(bool(rooms & bad) for rooms in clean) <= len(bad) // 4
 
 
 def test_corrupted_rooms_are_those_that_mismatch(system: System) -> None:
@@ -249,7 +264,7 @@ def test_patch_and_git_agree_on_the_diffs(tmp_path: Path, name: str) -> None:
 def test_term_ends_all_within_two_seconds_in_the_middle_of_work(
     system: System, leader_only: bool
 ) -> None:
-    before = set(Path("/dev/shm").iterdir())
+    before = shared_memory()
     system.start()
     drive = [
         sys.executable,
@@ -276,7 +291,7 @@ def test_term_ends_all_within_two_seconds_in_the_middle_of_work(
         assert codes == dict.fromkeys(SERVICES, 0)
         assert reproducer.wait(timeout=30) == 1
     assert not any(listens(port) for port in system.ports.values())
-    assert set(Path("/dev/shm").iterdir()) <= before
+    assert shared_memory() <= before
     for name in SERVICES:
         assert "Traceback" not in system.log(name)
 

@@ -98,12 +98,12 @@ def test_a_failed_run_is_held_with_its_evidence(stage: Stage, end: str) -> None:
     assert "no luck" in running.err
     steps = stage.rows("SELECT name, status FROM step WHERE kind IN ('capture', 'collect', 'hold')")
     assert [tuple(one.values()) for one in steps] == [
-        ("capture echo app", "completed"),
+        ("capture echo-app", "completed"),
         ("capture broken", "failed"),
         ("collect app", "completed"),
         ("hold", "completed"),
     ]
-    (artifact,) = stage.rows("SELECT path FROM artifact WHERE name = 'echo app.txt'")
+    (artifact,) = stage.rows("SELECT path FROM artifact WHERE name = 'echo-app.txt'")
     said = Path(stage.root / artifact["path"]).read_text(encoding="utf-8")
     assert said.startswith("stack of ")
     assert said.split()[-1].isdigit()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from report_builders import Arm, Story
+from rich.cells import cell_len
 from textual.pilot import Pilot
 from tui_pilot import drive, lines, shows, text, until
 
@@ -60,17 +61,27 @@ def test_below_100_columns_enter_shows_the_evidence_and_resizing_keeps_the_focus
     drive(folder, script, size=(80, 24))
 
 
+def check_aligned(app: CampaignApp) -> None:
+    """Every line of the panes ends in a frame, at the same column."""
+    for line in lines(app)[1:-1]:
+        assert line.endswith(("┃", "│", "┓", "╮", "┛", "╯")), line
+        assert cell_len(line) == app.size.width, line
+
+
 def test_markup_and_control_characters_are_shown_and_columns_stay_aligned(told: Story) -> None:
     told.recorder.add_hypothesis(Hypothesis("[red]bold[/red]", "[link=x]\x1b[31m not markup [/]"))
     told.recorder.add_hypothesis(Hypothesis("模型-e\u0301", "wide and combining"))
-    told.run("[b]run[/b]", "probe", [Arm(Counts(1, 2))], ["[red]bold[/red]"])
+    slugs = ["[red]bold[/red]", "模型-e\u0301"]
+    told.run("[b]run[/b]", "probe", [Arm(Counts(1, 2), name="漢字")], slugs)
 
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "[red]bold[/red]", "模型-e\u0301")
         await pilot.press("down", "down", "down", "down")
         await shows(pilot, "[link=x]\ufffd[31m not markup [/]", "[b]run[/b]", "1/3")
-        for line in lines(app)[1:-1]:
-            assert line.endswith(("┃", "│", "┓", "╮", "┛", "╯")), line
+        check_aligned(app)
+        await pilot.press("3")
+        await shows(pilot, "Runs (9)", "[b]run[/b]", "speaks to [red]bold[/red], 模型-e\u0301")
+        check_aligned(app)
 
     drive(told.recorder.path.parent, script, size=(140, 40))
 
@@ -94,5 +105,8 @@ def test_the_mouse_chooses_rows_modes_and_keys(folder: Path) -> None:
         await pilot.press("escape")
         await pilot.click("CampaignLine", offset=(lines(app)[0].index("History"), 0))
         await until(pilot, lambda: app.current_mode == "history")
+        await shows(pilot, "Run: detok-log", "mtp-off-")
+        await pilot.click("RunList", offset=(4, 1))
+        await shows(pilot, "Run: mtp-off")
 
     drive(folder, script)

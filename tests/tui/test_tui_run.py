@@ -86,8 +86,13 @@ def test_from_the_list_to_the_verdict(ready: Toy) -> None:
 
 
 def test_nothing_typed_is_lost_whatever_comes_of_planning(known: Toy) -> None:
+    known.playbook("broken", "kind: nothing\n")
+
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
-        await choose(pilot, "fix")
+        await choose(pilot, "broken")
+        await shows(pilot, "not valid", "broken.yaml:1")
+        await pilot.press("ctrl+u", *"fix")
+        await shows(pilot, "campaign run fix")
         await type_trials(pilot, "7")
         (known.root / "src" / "rule.py").write_text("BUG = 'else'\n", encoding="utf-8")
         await pilot.press("enter")

@@ -18,7 +18,7 @@ RUNS = {
     "idxk-known-bad": "verdict on idxk-transfer: supported, detector seen",
     "idxk-checksum": "verdict on idxk-transfer: supported",
     "sentinel-after-transfer": "0/60",
-    "sentinel-back": "verdict on idxk-transfer: inconclusive, leading",
+    "sentinel-back": "verdict on idxk-transfer: inconclusive",
 }
 """What the live screen says once a run of the playbook is over."""
 
@@ -46,6 +46,7 @@ async def run(app: CampaignApp, pilot: Pilot[int], playbook: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("demo")
 def test_from_an_empty_folder_to_the_cause(empty: Path) -> None:
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "no campaign.yaml", "campaign demo")

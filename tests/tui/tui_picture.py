@@ -38,22 +38,22 @@ async def matches_at_all_sizes(
 async def matches(pilot: Pilot[int], app: CampaignApp, name: str, hidden: str = "") -> None:
     """Waits until the screen is as the gold files have it; UPDATE_GOLD=1 rewrites them.
 
-    One file has its text, which is the same in every look, and one the styles of this look.
+    One file has its text, which is the same in dark and light, and one the styles of this look.
     `hidden` is what differs from time to time, always of one length.
     """
-    stem = f"{name}-{app.size.width}"
-    text = GOLD / f"{stem}.txt"
-    styles = GOLD / f"{stem}-{LOOKS[app.theme]}.styles"
+    stem, look = f"{name}-{app.size.width}", LOOKS[app.theme]
+    text = GOLD / (f"{stem}-plain.txt" if app.plain else f"{stem}.txt")
+    styles = GOLD / f"{stem}-{look}.styles"
     if os.environ.get("UPDATE_GOLD"):
         await settles(pilot)
         text.write_text(_text(app, hidden), encoding="utf-8")
         styles.write_text(_styles(app), encoding="utf-8")
-    gold = (text.read_text(encoding="utf-8"), styles.read_text(encoding="utf-8"))
+    lines, tints = (file.read_text(encoding="utf-8") for file in (text, styles))
     try:
-        await until(pilot, lambda: (_text(app, hidden), _styles(app)) == gold)
+        await until(pilot, lambda: _text(app, hidden) == lines and _styles(app) == tints)
     except AssertionError:
-        for found, file in ((_text(app, hidden), text), (_styles(app), styles)):
-            assert found == file.read_text(encoding="utf-8"), f"UPDATE_GOLD=1 rewrites {file.name}"
+        for found, gold, file in ((_text(app, hidden), lines, text), (_styles(app), tints, styles)):
+            assert found == gold, f"UPDATE_GOLD=1 rewrites {file.name}"
 
 
 def colours(app: CampaignApp) -> list[str]:

@@ -257,7 +257,7 @@ class _Variable(Input):
 
 def _row(one: Offered) -> tuple[str, ...]:
     if one.playbook is None:
-        return (one.name, "not valid", one.problem.splitlines()[0] if one.problem else "")
+        return (one.name, "not valid", "-", one.problem.partition("\n")[0])
     hypotheses = ", ".join(one.playbook.hypotheses) or "-"
     return (one.name, str(one.playbook.kind), hypotheses, one.playbook.question)
 

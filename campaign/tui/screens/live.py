@@ -59,7 +59,7 @@ class LiveScreen(ModeScreen):
         self.shown: Live | None = None
         self.under_way: tuple[Run, ...] = ()
         self._live: Reading[tuple[tuple[Run, ...], Live | None]] = Reading(
-            self, self._show, self._cannot_read, rest=True
+            self, self._show, self._cannot_read
         )
         self._belief: Reading[Belief] = Reading(
             self, self.outcomes.show_belief, self.outcomes.show_belief, _PAUSE_S, rest=True

@@ -38,6 +38,10 @@ class ModeScreen(Screen[None]):
         if self.app.screen_stack and self.app.screen_stack[0] is self:
             self._read()
 
+    def on_resize(self) -> None:
+        """Which keys do something depends on the room there is."""
+        self.call_after_refresh(self.refresh_bindings)
+
     def on_screen_resume(self) -> None:
         if self._stale:
             self._read()
