@@ -11,6 +11,7 @@ or uses the one that is there. `--part table` is a DataTable that holds all rows
 
 import argparse
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,8 @@ def main() -> None:
     parser.add_argument("--part", choices=sorted(PARTS), action="append", help="only this one")
     parser.add_argument("--keep", type=Path, help="keep the ledger there, or use the one there")
     given = parser.parse_args()
+    # Asked to end, it ends what it has started, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.keep or Path(scratch) / "big"
         begun = time.perf_counter()
