@@ -71,6 +71,7 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         self._command = Static("", markup=False, classes="command")
         self._wrong = Static("", markup=False, classes="wrong")
         self._attempt: Attempt | None = None
+        self._awaited = ""
         self._read: Reading[tuple[Offered, ...]] = Reading(self, self._list_them, self._failed)
 
     def compose(self) -> ComposeResult:
@@ -137,6 +138,8 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
             for name, value in given.items()
         )
         self._say_command()
+        if self._awaited == one.name:
+            self._focus_variable(one)
 
     @property
     def _chosen(self) -> Offered | None:
@@ -183,11 +186,19 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
     @on(Input.Submitted, "#narrow")
     @on(OptionList.OptionSelected, "#playbooks")
     def _to_variables(self) -> None:
-        fields = self._fields.query(Input)
-        if fields:
-            fields.first().focus()
-        else:
+        one = self._chosen
+        if one is None or one.playbook is None or not one.playbook.vars:
             self.action_plan()
+        elif not self._focus_variable(one):
+            self._awaited = one.name
+
+    def _focus_variable(self, one: Offered) -> bool:
+        """Whether the first variable is there to be typed: a quick hand is ahead of its fields."""
+        field = next((f for f in self._fields.query(_Variable) if f.playbook == one.name), None)
+        if field is not None:
+            field.focus()
+            self._awaited = ""
+        return field is not None
 
     @on(Input.Submitted, ".variable")
     @on(Button.Pressed, "#act")
