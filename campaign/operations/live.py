@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from campaign.engine.belief import believe
@@ -50,7 +49,8 @@ class Live:
 
     `runs` are those of its playbooks that have begun, the last of which is the one to look at;
     `boots` include the way back (without a run) once that has begun. `baselines` are the valid ones
-    that suspects are held against, `hypotheses` those the last run speaks to.
+    that suspects are held against, `baseline` their trials, pooled; `hypotheses` are those the last
+    run speaks to.
     """
 
     runs: tuple[records.Run, ...]
@@ -62,16 +62,12 @@ class Live:
     verdicts: tuple[records.Verdict, ...]
     requests: tuple[records.Request, ...]
     baselines: tuple[Observation, ...]
+    baseline: Counts
     outputs: tuple[Output, ...]
 
     @property
     def run(self) -> records.Run:
         return self.runs[-1]
-
-    @cached_property
-    def baseline(self) -> Counts:
-        """The baselines' trials, pooled."""
-        return pooled(self.baselines)
 
     @property
     def putting_back(self) -> bool:
@@ -114,6 +110,7 @@ def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
             verdicts=ledger.verdicts(newest.id),
             requests=ledger.requests(batch),
             baselines=held,
+            baseline=last.baseline if last and held is last.baselines else pooled(held),
             outputs=tuple(_outputs(workspace, ledger, runs)),
         )  # fmt: skip
 
