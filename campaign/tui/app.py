@@ -43,6 +43,9 @@ def _mode(key: str, mode: str, what: str) -> Binding:
 TURN_S = 0.0005
 """How long a thread may keep others from running, in seconds; Python's own is ten times that."""
 
+_PACE_S = 0.5
+"""How long what is told of the campaign as a whole stands at least."""
+
 _WORKSPACE_ONLY = frozenset({"switch_mode", "run"})
 
 _AS_WANTED = frozenset({Exit.COMPLETED, Exit.INTERRUPTED, Exit.TERMINATED, Exit.HANGUP})
@@ -105,7 +108,9 @@ class CampaignApp(TheApp):
         self._ending = Ending(self)
         self._typed = Typed()
         self._follower: Follower | None = None
-        self._overview: Reading[Overview] = Reading(self, self._show, self._cannot_read)
+        self._overview: Reading[Overview] = Reading(
+            self, self._show, self._cannot_read, pace=_PACE_S
+        )
         self._sums: Reading[tuple[Workspace, Sums]] = Reading(
             self, self._show_sums, self._cannot_read, rest=True
         )

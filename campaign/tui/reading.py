@@ -20,7 +20,8 @@ class Reading(Generic[T]):
     question that is asked while another is being answered waits, and only the newest of those is
     answered: a stream of changes cannot pile up reads. `delay` seconds pass before each answer
     is begun; with `rest`, as many as the last answer took at least, so that what is asked again and
-    again takes half of a processor at most.
+    again takes half of a processor at most. From one beginning to the next it is `pace` seconds at
+    least: the first answer comes at once, a stream of changes is shown at that pace.
     """
 
     def __init__(
@@ -31,13 +32,15 @@ class Reading(Generic[T]):
         delay: float = 0.0,
         *,
         rest: bool = False,
+        pace: float = 0.0,
     ) -> None:
         self._owner = owner
         self._show = show
         self._failed = failed or (lambda why: app_of(owner).tell(why))
         self._delay = delay
         self._rest = rest
-        self._took = 0.0
+        self._pace = pace
+        self._begun = self._took = 0.0
         self._busy = False
         self._waiting: Callable[[], T] | None = None
 
@@ -49,14 +52,16 @@ class Reading(Generic[T]):
             self._begin_later()
 
     def _begin_later(self) -> None:
-        delay = max(self._delay, self._took) if self._rest else self._delay
-        if delay:
+        since = monotonic() - self._begun
+        delay = max(self._delay, self._took if self._rest else 0.0, self._pace - since)
+        if delay > 0:
             self._owner.set_timer(delay, self._begin)
         else:
             self._begin()
 
     def _begin(self) -> None:
         read, self._waiting = self._waiting, None
+        self._begun = monotonic()
         if read is not None:
             self._owner.run_worker(lambda: self._answer(read), thread=True, exit_on_error=False)
 

@@ -35,6 +35,7 @@ their times, its output, failures as they are counted, and what it costs.
 """
 
 _PAUSE_S = 1.0
+_PACE_S = 0.25
 _OF_A_RUN = frozenset({"output", "save"})
 _OF_ONE_UNDER_WAY = frozenset({"pause", "abort"})
 
@@ -59,7 +60,7 @@ class LiveScreen(ModeScreen):
         self.shown: Live | None = None
         self.under_way: tuple[Run, ...] = ()
         self._live: Reading[tuple[tuple[Run, ...], Live | None]] = Reading(
-            self, self._show, self._cannot_read
+            self, self._show, self._cannot_read, pace=_PACE_S
         )
         self._belief: Reading[Belief] = Reading(
             self, self.outcomes.show_belief, self.outcomes.show_belief, _PAUSE_S, rest=True
