@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/campaign demo demo-campaign --fresh
 
 test: lint check-types contracts $(VENV)/.installed-dev
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

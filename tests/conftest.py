@@ -4,9 +4,11 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 # How long an example takes says more of the machine's other work than of the code.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -30,6 +32,29 @@ from toy_stop import stop_services  # noqa: E402
 def pytest_xdist_auto_num_workers() -> int:
     """Twice the cores: for most of their time most tests wait for real services."""
     return 2 * (os.cpu_count() or 1)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+    """The tests of a file on one worker, in the order they are in, since they may share a place."""
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
+
+
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands out files, but for the long ones whose tests are independent of each other."""
+
+    APART = ("test_hosts_faults.py", "test_engine_crash.py", "test_agent_crash.py")
+    TOGETHER: ClassVar = {
+        "test_hosts_pd.py": "the journal of beta",
+        "test_systemd_journal.py": "the journal of beta",
+        "test_tui_sitting.py": "the demo",
+        "test_demo_campaign.py": "the demo",
+    }
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        name = path.rpartition("/")[2]
+        return nodeid if name in self.APART else self.TOGETHER.get(name, path)
 
 
 @pytest.hookimpl(tryfirst=True)

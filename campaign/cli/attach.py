@@ -1,7 +1,10 @@
 """attach: a run under way, from any terminal."""
 
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -30,29 +33,44 @@ def attach(context: click.Context, run: str | None) -> int:
     workspace = options.workspace(context)
     found = batch_of(workspace, run)
     following = Following(found.batch)
-    while True:
-        try:
-            _follow(workspace, following)
-            break
-        except KeyboardInterrupt:
-            if _leaves(workspace, following):
-                return Exit.COMPLETED
+    while not _follow(workspace, following):
+        if _leaves(workspace, following):
+            return Exit.COMPLETED
     for line in _last_words(following):
         tell(shown(line))
     return following.exit
 
 
-def _follow(workspace: Workspace, following: Following) -> None:
-    """Reads where something was written; now and then also whether the run's process is there."""
-    with Ledger.open(workspace.ledger) as ledger, Progress() as progress:
-        while True:
+def _follow(workspace: Workspace, following: Following) -> bool:
+    """Whether it came to its end; False after Ctrl-C.
+
+    Reads where something was written; now and then also whether the run's process is there.
+    """
+    with (
+        _interrupts() as asked,
+        Ledger.open(workspace.ledger) as ledger,
+        Progress() as progress,
+    ):
+        while not asked:
             version, until = ledger.data_version(), time.monotonic() + AT_LEAST_EVERY_S
             for event in following.news(ledger):
                 progress(event)
             if following.is_over:
-                return
-            while ledger.data_version() == version and time.monotonic() < until:
+                return True
+            while not asked and ledger.data_version() == version and time.monotonic() < until:
                 time.sleep(EVERY_S)
+    return False
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Holds an entry for each Ctrl-C meanwhile: as an exception one can be lost in a callback."""
+    asked: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: asked.append(number))
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _leaves(workspace: Workspace, following: Following) -> bool:

@@ -11,8 +11,6 @@ import toy as toys
 from toy import Toy
 from toy_stop import stop_services
 
-pytestmark = pytest.mark.xdist_group("finished")
-
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toy]:

@@ -27,7 +27,7 @@ pid = int(open("app.pid").read())
 os.kill(pid, signal.SIGKILL)
 while True:
     try:
-        urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+        ask(port, "/health")
     except OSError:
         time.sleep(0.01)
     else:

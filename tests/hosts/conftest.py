@@ -19,14 +19,6 @@ Reach = Callable[..., SshTarget]
 OpenHost = Callable[..., Host]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that need gamma for themselves go to one worker: others would only wait."""
-    for item in items:
-        if "gamma" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("gamma"))
-
-
 @pytest.fixture(scope="session")
 def machines(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
@@ -129,11 +121,16 @@ def open_host() -> Iterator[OpenHost]:
     with contextlib.ExitStack() as stack:
 
         def opened(
-            target: SshTarget, *, lock: bool = True, run: str = "run-1", replaces: int = 0
+            target: SshTarget,
+            *,
+            lock: bool = True,
+            run: str = "run-1",
+            replaces: int = 0,
+            takes_over: bool = False,
         ) -> Host:
             channel = SshChannel(target, replaces=replaces)
             stack.callback(channel.close)
-            host = Host.open(channel, lock=lock, who="tester", run=run)
+            host = Host.open(channel, lock=lock, who="tester", run=run, takes_over=takes_over)
             stack.callback(host.close)
             return host
 

@@ -224,7 +224,8 @@ def test_ended_command_leaves_no_process(
     """Not even one that left its session and ignores SIGTERM, and runs as another user."""
     host = open_host(reach("alpha", user="ops", sudo=True))
     stop = threading.Event()
-    code = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 4712' & echo running; wait"
+    sleep = f"sleep {4712 if ends == 'stop' else 4713}"
+    code = f"trap '' TERM; setsid sh -c 'trap \"\" TERM; {sleep}' & echo running; wait"
     ended = host.spawn(
         ["/bin/sh", "-c", code],
         cwd="/",
@@ -233,7 +234,7 @@ def test_ended_command_leaves_no_process(
         stop=stop,
     )
     assert (ended.timed_out, ended.stopped) == (ends == "timeout", ends == "stop")
-    assert not alpha.processes("sleep 4712")
+    assert not alpha.processes(sleep)
 
 
 def test_host_that_falls_silent(
@@ -280,7 +281,7 @@ def test_outstanding_changes_outlive_the_connection(
     with pytest.raises(HostLost):
         host.clock()
 
-    again = open_host(reach("alpha"), run="recover")
+    again = open_host(reach("alpha"), run="recover", takes_over=True)
     assert again.greeting.outstanding.entries == 1
     again.put_back()
     assert path.read_bytes() == CONFIG

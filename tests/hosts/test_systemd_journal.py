@@ -51,6 +51,7 @@ def test_the_log_of_a_cycle_is_what_came_after_its_start(host: Host, svc: TestUn
 def test_odd_lines_come_as_they_were(host: Host, svc: TestUnit) -> None:
     code = r"import sys; w=sys.stdout.buffer.write; w(b'\xff\xfe raw\n'); w(b'x'*20000 + b'\n')"
     code += r"; w('h\u00e9 {\"a\": 1}\n'.encode()); w(b'\x1b[31mred\x1b[0m\n')"
+    code += "; sys.stdout.flush(); import time; time.sleep(1)"
     svc.write(f"/opt/{svc.name}.py", code)
     svc.service(f"ExecStart=/usr/bin/python3 /opt/{svc.name}.py\n")
     started = host.service_start(svc.spec)

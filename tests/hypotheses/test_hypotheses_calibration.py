@@ -12,7 +12,7 @@ from hypotheses.planner import decided, next_restart
 from hypotheses.sequential import Fixed, Rule
 from hypotheses.verdict import Qualifier, Word
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("searches")]
+pytestmark = pytest.mark.slow
 CAUSES = ("topk", "mtp", "detokenizer", "transfer")
 NONE = frozenset[str]()
 SECONDS = (75.0, 4.0)

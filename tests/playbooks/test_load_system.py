@@ -138,6 +138,7 @@ def test_trials_are_kept_as_they_are_written(workspace: Workspace) -> None:
 def test_a_relative_path_to_the_file_gives_absolute_paths(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    workspace.system()
     monkeypatch.chdir(workspace.root)
     system = load_system(Path("campaign.yaml"), ENVIRON)
     assert system.root == workspace.root

@@ -46,7 +46,6 @@ async def run(app: CampaignApp, pilot: Pilot[int], playbook: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("demo")
 def test_from_an_empty_folder_to_the_cause(empty: Path) -> None:
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "no campaign.yaml", "campaign demo")
