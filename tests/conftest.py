@@ -1,6 +1,7 @@
 """The toy workspace for every test that runs the whole program."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Hundreds of Pythons start here, and all of them would compile everything anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shell has what it starts in the background ignore Ctrl-C, and all that is started from there.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The root too: folders of tests that are named as our packages would otherwise pass for them.
 _TESTS = Path(__file__).parent

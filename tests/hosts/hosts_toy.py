@@ -119,12 +119,14 @@ class UnitToy(Toy):
 
     def files(self) -> dict[str, tuple[bytes, int, int, int]]:
         """All that stands where playbooks change something: bytes, mode, owner, time."""
-        return {
-            str(path.relative_to(self.there)): (path.read_bytes(), *_state(path))
-            for part in ("src", "env")
-            for path in sorted((self.there / part).rglob("*"))
-            if path.is_file()
-        }
+        found = {}
+        for part in ("src", "env"):
+            for path in sorted((self.there / part).rglob("*")):
+                with suppress(FileNotFoundError):  # it may be put back just now
+                    if path.is_file():
+                        name = str(path.relative_to(self.there))
+                        found[name] = (path.read_bytes(), *_state(path))
+        return found
 
     def journal(self) -> list[str]:
         """What the machine keeps for putting back."""

@@ -71,7 +71,7 @@ def refused(read, spec: ParseSpec, text: str, match: str, exit: ExitInfo = ExitI
 @cache
 def run_pytest(folder: Path, *options: str) -> tuple[bytes, ExitInfo]:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
-    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
     ended = subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False)
     return ended.stdout, ExitInfo(ended.returncode)
 
