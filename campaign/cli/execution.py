@@ -11,7 +11,6 @@ import click
 
 from campaign.cli import options, plans
 from campaign.cli.progress import Progress
-from campaign.cli.run import AS_PLANNED
 from campaign.cli.text import lapse_text, shown, tell, when
 from campaign.engine.dialling import Ahead
 from campaign.engine.stop import Stop, handled
@@ -100,7 +99,9 @@ def execute_alone(
     _confirm(workspace, planned, consent)
     sure = ["--yes-i-mean", planned.system.campaign] if planned.system.protected else ["-y"]
     words = [one for one in sys.argv[1:] if one not in ("--detach", "-y", "--yes")]
-    started = launch(workspace, [*words, *sure], AS_PLANNED, plans.as_json(planned), Path.cwd(), {})
+    started = launch(
+        workspace, [*words, *sure], options.AS_PLANNED, plans.as_json(planned), Path.cwd(), {}
+    )
     begun = started.await_run(workspace)
     if begun is None:
         tell(started.printed.read_text("utf-8", "replace").rstrip())

@@ -14,6 +14,9 @@ from campaign.workspace import Workspace
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+AS_PLANNED = "CAMPAIGN_AS_PLANNED"
+"""The environment variable that is as good as run's --as-planned."""
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output.")
 
 

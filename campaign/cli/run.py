@@ -19,9 +19,6 @@ from campaign.workspace import Workspace
 if TYPE_CHECKING:
     from campaign.engine.dialling import Ahead
 
-AS_PLANNED = "CAMPAIGN_AS_PLANNED"
-"""The environment variable that is as good as --as-planned."""
-
 WORDS = ("supported", "refuted", "inconclusive", "invalid")
 
 
@@ -67,7 +64,7 @@ def plan(
 @click.option(
     "--as-planned",
     type=click.Path(path_type=Path),
-    envvar=AS_PLANNED,
+    envvar=options.AS_PLANNED,
     metavar="FILE",
     help="Refuse unless the plan is still the one in FILE, which campaign plan --json wrote.",
 )
@@ -105,7 +102,7 @@ def run(
     `campaign attach` follows it from any terminal, and its output is kept in .campaign/started.
     """
     follow_parent()
-    os.environ.pop(AS_PLANNED, None)
+    os.environ.pop(options.AS_PLANNED, None)
     if dry_run and as_planned is not None:
         raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
     if for_s is not None and yes_i_mean is None:

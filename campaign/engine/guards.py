@@ -4,15 +4,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from campaign.engine.stop import Stop
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
+from playbooks.hosts.host import Host
 from playbooks.system import Guard, Probe
-
-if TYPE_CHECKING:
-    from campaign.engine.session import Hosts
 
 Tell = Callable[[str], None]
 
@@ -100,13 +97,13 @@ def no_guards() -> Guards:
     return Guards((), lambda _: "", Stop())
 
 
-def broken(hosts: "Hosts", guard: Guard) -> str:
+def broken(peek: Callable[[str], Host], guard: Guard) -> str:
     """Why a guard does not hold now; nothing where it does, or where its host does not answer:
 
-    the run learns of that by itself.
+    the run learns of that by itself. `peek` opens a host by its name.
     """
     try:
-        found = hosts.peek(guard.on).probe(guard.probe, timeout_s=guard.timeout_s)
+        found = peek(guard.on).probe(guard.probe, timeout_s=guard.timeout_s)
     except (HostLost, CampaignError):
         return ""
     except HostError as error:

@@ -93,7 +93,7 @@ def foreign_holders(service: Service, host: Host, state: ServiceState) -> Iterat
 
 def _refuse_broken(guard: Guard, hosts: Hosts) -> None:
     """A guard that does not hold now would stop the run at once."""
-    why = broken(hosts, guard)
+    why = broken(hosts.peek, guard)
     if why:
         what = f"guard on {guard.on} does not hold: {why}"
         raise CampaignError(

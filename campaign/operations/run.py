@@ -71,7 +71,7 @@ class Ready:
             command=self.command,
             accepted=self.accepted,
             limits=self.limits,
-            guards=Guards(self.planned.system.guards, partial(broken, self.hosts), stop),
+            guards=Guards(self.planned.system.guards, partial(broken, self.hosts.peek), stop),
         )
         outcome = execute(self.planned.plan, session)
         notify(self.planned.system, outcome, self.redactor, emit)

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from campaign.cli.options import AS_PLANNED
 from campaign.cli.parent import PARENT
 from campaign.cli.plans import as_json
-from campaign.cli.run import AS_PLANNED
 from campaign.cli.text import shown
 from campaign.operations.detach import launch
 from campaign.operations.plan import Planned
