@@ -39,6 +39,11 @@ def test_keys_change_between_the_modes(toy: Toy) -> None:
 def test_every_action_is_in_the_palette_by_what_it_does(toy: Toy) -> None:
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "nothing is suspected yet")
+        told = {one.title for one in app.get_system_commands(app.screen)}
+        active = app.screen.active_bindings.values()
+        keys = {one.binding.key: one.binding.tooltip for one in active if one.binding.tooltip}
+        assert keys.keys() >= {"2", "3", "r", "n", "question_mark", "q"}
+        assert set(keys.values()) <= told
         await pilot.press("ctrl+p", *"write down")
         await shows(pilot, "Write down a new hypothesis")
         await pilot.press("down", "enter")
