@@ -9,6 +9,28 @@ from campaign.ledger.query import mapping
 from hypotheses.observation import Counts, Observation, Stopping, like_the_newest
 from hypotheses.verdict import Verdict, Word
 
+_OBSERVATIONS = """
+SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
+       run.playbook, observation.arm, observation.conditions,
+       rates.fail, rates.n, rates.censored, observation.stop_reason,
+       terms.rule, terms.stopped, terms.stands, terms.unit,
+       run.id IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL) AS imported,
+       (SELECT exposure FROM exposure_rates
+        WHERE exposure_rates.observation = observation.id) AS exposure
+FROM observation
+JOIN run ON run.id = observation.run
+JOIN trial_rates AS rates ON rates.observation = observation.id
+LEFT JOIN observation_terms AS terms ON terms.observation = observation.id
+WHERE observation.invalid IS NULL AND run.retracted IS NULL
+  AND (run.status = 'completed' OR run.id = ?4)
+  AND (?1 IS NULL OR run.kind = ?1)
+  AND (?2 IS NULL OR run.playbook = ?2)
+  AND (?3 IS NULL OR observation.arm = ?3)
+  AND (?4 IS NULL OR run.id = ?4)
+  AND (?5 IS NULL OR observation.started_at <= ?5)
+ORDER BY observation.started_at, observation.rowid
+"""
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -46,52 +68,9 @@ class EvidenceReads(ConditionReads):
         where it is given, count while it still runs. Observations with the same `restart` follow
         the same restart cycle.
         """
-        rows = self._rows(
-            """
-            SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
-                   run.playbook, observation.arm, observation.conditions,
-                   rates.fail, rates.n, rates.censored, observation.stop_reason,
-                   terms.rule, terms.stopped, terms.stands, terms.unit,
-                   run.id IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL) AS imported,
-                   (SELECT exposure FROM exposure_rates
-                    WHERE exposure_rates.observation = observation.id) AS exposure
-            FROM observation
-            JOIN run ON run.id = observation.run
-            JOIN trial_rates AS rates ON rates.observation = observation.id
-            LEFT JOIN observation_terms AS terms ON terms.observation = observation.id
-            WHERE observation.invalid IS NULL AND run.retracted IS NULL
-              AND (run.status = 'completed' OR run.id = ?4)
-              AND (?1 IS NULL OR run.kind = ?1)
-              AND (?2 IS NULL OR run.playbook = ?2)
-              AND (?3 IS NULL OR observation.arm = ?3)
-              AND (?4 IS NULL OR run.id = ?4)
-              AND (?5 IS NULL OR observation.started_at <= ?5)
-            ORDER BY observation.started_at, observation.rowid
-            """,
-            kind,
-            playbook,
-            arm,
-            run,
-            until,
-        )
+        rows = self._rows(_OBSERVATIONS, kind, playbook, arm, run, until)
         conditions = self.conditions()
-        return tuple(
-            Observation(
-                counts=Counts(row["fail"], row["n"] - row["fail"], row["censored"]),
-                restart=row["restart"],
-                run=row["run"],
-                playbook=row["playbook"],
-                arm=row["arm"],
-                conditions=conditions[row["conditions"]],
-                stop=Stopping(row["stop_reason"], row["stopped"], bool(row["stands"]))
-                if row["rule"]
-                else None,
-                exposure=row["exposure"],
-                unit=row["unit"] or "",
-                imported=bool(row["imported"]),
-            )
-            for row in rows
-        )
+        return tuple(_observation(row, conditions[row["conditions"]]) for row in rows)
 
     def baselines(self, seen: Sequence[Observation] | None = None) -> tuple[Observation, ...]:
         """The baselines that the suspects are held against, oldest first: all alike.
@@ -233,4 +212,20 @@ def _verdict(row: Row) -> Verdict:
         reasons=tuple(row["reasons"].splitlines()),
         numbers=mapping(row["numbers"]),
         still_needed=row["still_needed"],
+    )
+
+
+def _observation(row: Row, conditions: Mapping[str, str]) -> Observation:
+    stop = Stopping(row["stop_reason"], row["stopped"], bool(row["stands"]))
+    return Observation(
+        counts=Counts(row["fail"], row["n"] - row["fail"], row["censored"]),
+        restart=row["restart"],
+        run=row["run"],
+        playbook=row["playbook"],
+        arm=row["arm"],
+        conditions=conditions,
+        stop=stop if row["rule"] else None,
+        exposure=row["exposure"],
+        unit=row["unit"] or "",
+        imported=bool(row["imported"]),
     )
