@@ -1,16 +1,15 @@
 """Confirmations of a protected campaign: of these very plans, for a time, kept in the ledger."""
 
 import hashlib
-import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 
 from campaign.engine.session import operator
 from campaign.ledger import records
 from campaign.ledger.connect import is_there
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
+from campaign.operations.confirmed import digest
 from campaign.operations.plan import Planned
 from campaign.workspace import Workspace
 from playbooks.plan import Boot
@@ -47,17 +46,14 @@ def digests(workspace: Workspace, planned: Planned) -> Mapping[str, str]:
     runs: dict[str, list[str]] = {}
     for boot in planned.plan.measured:
         assert boot.playbook is not None
-        does = json.dumps(list(_parts(boot)), sort_keys=True)
-        runs.setdefault(boot.playbook.name, [config]).append(does)
-    return {  # the order of random blocks is drawn anew for each plan
-        name: hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
-        for name, parts in runs.items()
-    }
+        runs.setdefault(boot.playbook.name, []).append(digest(list(_parts(boot))))
+    # The order of random blocks is drawn anew for each plan.
+    return {name: digest([config, *sorted(parts)]) for name, parts in runs.items()}
 
 
 def _parts(boot: Boot) -> Iterator[object]:
     """What a boot does, but for its place among others and what they make it restart."""
     assert boot.playbook is not None
     yield [boot.playbook.sha256, dict(boot.playbook.vars), boot.arm, boot.block]
-    yield [[edit.host, edit.where, asdict(edit.after)] for edit in boot.edits]
-    yield [asdict(one) for one in boot.env]
+    yield [[edit.host, edit.where, edit.after] for edit in boot.edits]
+    yield boot.env

@@ -87,7 +87,7 @@ def _facts(planned: Planned) -> Iterator[tuple[str, str]]:
         for edit in boot.edits:
             before = edit.before
             state = (before.sha256, before.mode, before.uid, before.gid)
-            yield f"{edit.host}:{edit.where}", _digest(state)
+            yield f"{edit.host}:{edit.where}", digest(state)
     yield "the campaign", system.campaign
     yield "the boots", ", ".join(boot.title for boot in plan.boots)
     for playbook in planned.playbooks:
@@ -95,20 +95,20 @@ def _facts(planned: Planned) -> Iterator[tuple[str, str]]:
     for boot in plan.boots:
         yield from _boot(boot, redactor)
     for name in dict.fromkeys(name for boot in plan.boots for name in boot.services):
-        yield f"the service {name}", _digest(system.services[name])
+        yield f"the service {name}", digest(system.services[name])
     for name in dict.fromkeys(name for boot in plan.boots for name in _reproducers(boot)):
-        yield f"the reproducer {name}", _digest(system.reproducers[name])
-    yield "guard: of campaign.yaml", _digest(system.guards)
-    yield "on_failure: of campaign.yaml", _digest(system.on_failure)
+        yield f"the reproducer {name}", digest(system.reproducers[name])
+    yield "guard: of campaign.yaml", digest(system.guards)
+    yield "on_failure: of campaign.yaml", digest(system.on_failure)
     for name, host in system.hosts.items():
-        yield f"the host {name}", _digest(host)
+        yield f"the host {name}", digest(host)
 
 
 def _playbook(playbook: Playbook, redactor: Redactor) -> Iterator[tuple[str, str]]:
     for name, value in playbook.vars.items():
         yield f"the variable {name} of {playbook.name}", redactor.text(value)
     bare = replace(playbook, path=Path(), text="", sha256="", vars={}, steps=())
-    yield f"the playbook {playbook.name}", _digest(bare)
+    yield f"the playbook {playbook.name}", digest(bare)
 
 
 def _boot(boot: Boot, redactor: Redactor) -> Iterator[tuple[str, str]]:
@@ -120,17 +120,17 @@ def _boot(boot: Boot, redactor: Redactor) -> Iterator[tuple[str, str]]:
         yield f"{one.name} of {one.service} in boot {title}", redactor.text(f"{was} -> {will}")
     for edit in boot.edits:
         after = (edit.after.sha256, edit.after.mode)
-        yield f"what boot {title} makes of {edit.host}:{edit.where}", _digest(after)
+        yield f"what boot {title} makes of {edit.host}:{edit.where}", digest(after)
     for number, step in enumerate((*boot.changes, *boot.before, *boot.measures), start=1):
         name = f"step {number}, {step.name}, of boot {title}"
-        yield name, _digest((type(step.action).__name__, step.action))
+        yield name, digest((type(step.action).__name__, step.action))
 
 
 def _reproducers(boot: Boot) -> Iterator[str]:
     yield from (one.action.use for one in boot.measures if isinstance(one.action, Reproduce))
 
 
-def _digest(value: object) -> str:
+def digest(value: object) -> str:
     """A hash that is the same in every process, of plain values and dataclasses of them."""
     text = json.dumps(value, default=_plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
