@@ -25,6 +25,7 @@ from playbooks.playbook import (
     Step,
     Wait,
 )
+from playbooks.rollout import Batches, batches, expand
 from playbooks.services import precedence
 from playbooks.system import Service, System
 
@@ -52,7 +53,8 @@ class Boot:
 
     `run` counts the plan's playbooks from 0; `playbook` None: the way back to the base.
     `block` counts from 1. `services` restart on entering, in start order, or are all reloaded
-    (`reload`); `before` are commands that run after the edits and before that.
+    (`reload`); `before` are commands that run after the edits and before that. With `batch` so many
+    replicas restart at a time: `batches` says which, one after the other.
     """
 
     position: int
@@ -67,6 +69,8 @@ class Boot:
     changes: tuple[Step, ...] = ()
     block: int = 1
     reload: bool = False
+    batch: int = 0
+    batches: Batches = ()
 
     @property
     def title(self) -> str:
@@ -260,6 +264,7 @@ def _boot(system: System, playbook: Playbook, arm: str, section: _Section, read:
         tuple(section.measures),
         tuple(section.changes),
         reload=wanted.reload,
+        batch=wanted.batch,
     )
 
 
@@ -322,42 +327,35 @@ def _layers(
     return precedence.layers(service, facts, read)
 
 
-def expand(system: System, services: Iterable[str]) -> tuple[str, ...]:
-    """`services` and all that restart with them, in the order in which they start."""
-    return with_groups(services, tuple(system.services), system.restart_groups)
-
-
-def with_groups(
-    services: Iterable[str], order: Sequence[str], groups: Iterable[Sequence[str]]
-) -> tuple[str, ...]:
-    """`services` with the rest of their groups; groups first, in their own order, then `order`."""
-    wanted = set(services)
-    found: list[str] = []
-    for group in groups:
-        if wanted & set(group):
-            found.extend(name for name in group if name not in found)
-    found.extend(name for name in order if name in wanted and name not in found)
-    return tuple(found)
-
-
 def _transitions(system: System, boots: Sequence[Boot]) -> Iterator[Boot]:
     """A boot also restarts what would go on running something that is not so in it.
 
     What was only reloaded since the base is reloaded again, unless anything has to be restarted.
+    Where a boot says nothing of a restart, it is in the batches of the one before.
     """
     runs: dict[str, Boot] = {}
     reloaded: set[str] = set()
+    batch = 0
     for boot in boots:
         stale = {name for name, started_in in runs.items() if _leaves(started_in, boot)}
         names = {*boot.services, *stale}
         reload = bool(names) and (boot.reload or not boot.services) and stale <= reloaded
         services = tuple(one for one in system.services if one in names)
-        linked = replace(
-            boot, services=services if reload else expand(system, names), reload=reload
-        )
+        batch = boot.batch if boot.services and not reload else batch
+        linked = _restarting(system, boot, expand(system, names), batch)
+        if reload:
+            linked = replace(boot, services=services, reload=True)
         runs.update(dict.fromkeys(linked.services, linked))
         reloaded = {*reloaded, *services} if reload else reloaded - {*linked.services}
         yield linked
+
+
+def _restarting(system: System, boot: Boot, services: tuple[str, ...], batch: int) -> Boot:
+    """The boot as it restarts all of `services`."""
+    planned = batches(services, system.restart_groups, batch)
+    return replace(
+        boot, services=services, reload=False, batch=batch if planned else 0, batches=planned
+    )
 
 
 def _leaves(started_in: Boot, boot: Boot) -> bool:

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from campaign.engine.cycle import Lived
+from campaign.engine.lived import Lived
 from campaign.engine.putback import Restored
 from campaign.ledger import records
 from campaign.ledger.keeping import kept_edits

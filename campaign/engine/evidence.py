@@ -58,11 +58,9 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
     left, right = _side(session, place, action.left), _side(session, place, action.right)
     bad = _side(session, place, action.known_bad) if action.known_bad else None
     joined = join.join(
-        join.scan(left.lines(), action.left.match),
-        join.scan(right.lines(), action.right.match),
-        join.scan(bad.lines(), action.known_bad.match, needs_value=False)
-        if bad and action.known_bad
-        else (),
+        left.rows(),
+        right.rows(),
+        bad.rows(needs_value=False) if bad else (),
         detector=_detector(session, place, action),
     )
     lost = left.lost + right.lost
@@ -77,8 +75,28 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
     )
 
 
-def _side(session: Session, place: Place, side: LogSide) -> _Log:
-    return _Log(session, place, side.log, grep=side.match)
+@dataclass(frozen=True)
+class _Side:
+    """The logs of a side: one, or those of all replicas one after the other."""
+
+    match: str
+    logs: tuple[_Log, ...]
+
+    @property
+    def lost(self) -> Lost:
+        return sum((log.lost for log in self.logs), Lost())
+
+    def rows(self, *, needs_value: bool = True) -> Iterator[join.Row]:
+        """What the lines say; of several logs each line begins with whose it is."""
+        for log in self.logs:
+            for row in join.scan(log.lines(), self.match, needs_value=needs_value):
+                several = len(self.logs) > 1
+                yield replace(row, line=f"{log.service}: {row.line}") if several else row
+
+
+def _side(session: Session, place: Place, side: LogSide) -> _Side:
+    logs = (_Log(session, place, name, grep=side.match) for name in side.services)
+    return _Side(side.match, tuple(logs))
 
 
 def _detector(session: Session, place: Place, action: Compare) -> str:

@@ -7,8 +7,8 @@ from functools import partial
 from campaign.engine import belief, cycle, reloading
 from campaign.engine.booking import Books
 from campaign.engine.commands import CommandFailed
-from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.hooks import Around, Hooks
+from campaign.engine.lived import CycleFailed, Lived
 from campaign.engine.measure import StepFailed
 from campaign.engine.session import Session
 from campaign.engine.steps import Doing, Steps
@@ -66,6 +66,7 @@ class Passage:
 
     def _cycle(self, word: str, services: Sequence[Service]) -> None:
         names = ", ".join(self._boot.services)
+        names += f" in batches of {self._boot.batch}" if self._boot.batches else ""
         undo = f"{word}s on the way back" if self._boot.changed else ""
         with self._doing(f"{word} {names}", word, undo) as doing:
             doing.detail = self._live(services).told()
@@ -92,14 +93,14 @@ class Passage:
         self._session.hosts[host].note_restart(
             names,
             run=self._session.batch,
-            specs=specs_of(self._session.system, host),
+            specs=specs_of(self._session.system, host, self._boot.batches),
             reload=self._boot.reload,
         )
 
     def _live(self, services: Sequence[Service]) -> Lived:
         """A cycle, booked whichever way it ends."""
         groups = self._session.system.restart_groups
-        lived = cycle.begin(services, self._session.hosts, groups)
+        lived = cycle.begin(services, self._session.hosts, groups, self._boot.batches)
         outcome = "failed"
         try:
             self._go_through(lived)
@@ -142,5 +143,6 @@ def _logs_read(boot: Boot) -> set[str]:
             case Collect(services=services):
                 names.update(services)
             case Compare(left=left, right=right, known_bad=bad):
-                names.update(side.log for side in (left, right, bad) if side is not None)
+                sides = (side for side in (left, right, bad) if side is not None)
+                names.update(name for side in sides for name in side.services)
     return names

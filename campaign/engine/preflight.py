@@ -14,8 +14,9 @@ from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.survey import Runnable
-from playbooks.plan import Boot, Plan, with_groups
+from playbooks.plan import Boot, Plan
 from playbooks.playbook import Command, Reproduce, Step
+from playbooks.rollout import with_groups
 from playbooks.system import Guard, Reproducer, Service, System
 from playbooks.templates import render
 

@@ -10,8 +10,9 @@ from campaign.ledger.reads import Ledger
 from campaign.operations.elsewhere import elsewhere
 from campaign.operations.showing import trials_of
 from playbooks.combination import JOINED_BY
-from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S, Boot, Took, expand
+from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S, Boot, Took
 from playbooks.playbook import Playbook, Restart
+from playbooks.rollout import expand
 from playbooks.system import System
 
 

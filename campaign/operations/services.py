@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from campaign.engine import cycle
-from campaign.engine.cycle import CycleFailed
+from campaign.engine.lived import CycleFailed
 from campaign.engine.preflight import refuse_outstanding
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
@@ -15,7 +16,7 @@ from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
-from playbooks.plan import expand
+from playbooks.rollout import expand
 from playbooks.services.specs import Groups
 from playbooks.system import CommandSpec, ProcessSpec, Service, System, SystemdSpec
 
@@ -75,13 +76,13 @@ def _listed(workspace: Workspace, hosts: Hosts, service: Service) -> Listed:
         state.pid if state.running else None,
         state.started_at if state.running else None,
         len(state.processes),
-        _log_of(workspace, service),
+        _log_of(hosts.machine(service.host).state_dir or workspace.host_state, service),
     )
 
 
-def _log_of(workspace: Workspace, service: Service) -> str:
+def _log_of(state_dir: Path, service: Service) -> str:
     """Where a person finds its log: a path, or the command that shows it."""
-    folder = workspace.host_state / "services" / service.name
+    folder = state_dir / "services" / service.name
     match service.manager:
         case SystemdSpec(unit, user):
             return f"journalctl {'--user-unit' if user else '--unit'}={unit}"
@@ -140,11 +141,12 @@ def _locked(workspace: Workspace) -> Iterator[tuple[System, Hosts]]:
 
 
 def _chosen(system: System, names: Sequence[str]) -> tuple[Service, ...]:
-    unknown = [name for name in names if name not in system.services]
+    unknown = [name for name in names if name not in system.names]
     if unknown:
-        there = ", ".join(system.services)
+        there = ", ".join(system.names)
         raise CampaignError(Exit.USAGE, f"no service {unknown[0]!r}", f"there are: {there}")
-    return tuple(one for one in system.services.values() if not names or one.name in names)
+    services = system.services.values()
+    return tuple(one for one in services if not names or {one.name, one.shared} & {*names})
 
 
 def _cycle(services: Sequence[Service], hosts: Hosts, groups: Groups) -> None:

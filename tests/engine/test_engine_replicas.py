@@ -1,0 +1,102 @@
+"""A service with a replica on each of three hosts: changed together, restarted in batches."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+import replicated
+from forked import await_that
+from replicated import Replicated
+
+ONE, TWO, THREE = replicated.HOSTS
+ALL = f"app@{ONE}, app@{TWO}, app@{THREE}"
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicated]:
+    """A workspace whose replicas run."""
+    made = replicated.make(tmp_path_factory.mktemp("replicas") / "workspace")
+    assert made.run("hypothesis", "import", str(made.root / "hypotheses.yaml")).returncode == 0
+    started = made.run("services", "start")
+    assert started.returncode == 0, started.stderr
+    yield made
+    made.run("recover")
+    made.run("services", "stop")
+
+
+def check_as_before(up: Replicated, files: dict[str, bytes]) -> None:
+    assert up.files() == files
+    assert set(up.modes().values()) == {"plain"}
+    assert up.run("recover").stdout == "Nothing to recover.\n"
+
+
+def pids(up: Replicated) -> dict[str, int]:
+    listed = json.loads(up.run("services", "list", "--json").stdout)
+    return {one["name"]: one["pid"] for one in listed}
+
+
+def test_batches_there_and_back(up: Replicated) -> None:
+    """One replica at a time: never all are down, and what is lost is capacity."""
+    files, before = up.files(), pids(up)
+    done = up.run("run", "rolling", "-y")
+    assert done.returncode == 0, done.stderr
+    assert f"restart {ALL} in batches of 1  ok" in done.stderr
+    assert done.stderr.count("3 batches, down 0.0 s") == 2
+    assert not {*before.values()} & {*pids(up).values()}
+    check_as_before(up, files)
+
+
+def test_a_patch_of_a_service_is_made_on_all_its_hosts(up: Replicated) -> None:
+    files = up.files()
+    done = up.run("run", "patched", "-y")
+    assert done.returncode == 0, done.stderr
+    assert "patch patches/fix.diff  ok" in done.stderr
+    assert "6 files changed" in done.stderr
+    assert "failed 0/10" in done.stderr
+    check_as_before(up, files)
+
+
+def test_a_replica_that_does_not_come_up_ends_the_rollout(up: Replicated) -> None:
+    """What was not reached goes on running; what was goes back, the ill one first."""
+    up.break_on(TWO)
+    files, before = up.files(), pids(up)
+    done = up.run("run", "rolling", "-y")
+    assert done.returncode == 3, done.stderr
+    left = f"(restarted: app@{ONE}, failed: app@{TWO}, not restarted: app@{THREE})"
+    assert f"app@{TWO} ended before it was healthy: exit code 1" in done.stderr
+    assert f"the rollout stopped in batch 2 of 3 {left}" in done.stderr
+    assert f"restart app@{ONE}, app@{TWO}  ok" in done.stderr
+    assert pids(up)[f"app@{THREE}"] == before[f"app@{THREE}"]
+    (up.folder(TWO) / "broken").unlink()
+    check_as_before(up, {name: text for name, text in files.items() if "broken" not in name})
+
+
+def test_killed_in_the_middle_of_a_rollout(up: Replicated) -> None:
+    """The hosts' journals know the batches: `recover` goes back in them."""
+    files = up.files()
+    running = up.start("run", "rolling", "-y")
+    await_that(lambda: mode_of(up, ONE) == "safe", "the first batch")
+    running.kill()
+    running.communicate()
+    recovered = up.run("recover")
+    assert recovered.returncode == 0, recovered.stderr
+    check_as_before(up, files)
+
+
+def mode_of(up: Replicated, host: str) -> str:
+    """The mode of a replica that may be down just now."""
+    with suppress(OSError):
+        return up.ask_at(host, "/env")
+    return ""
+
+
+def test_one_replica_is_named_with_its_host(up: Replicated) -> None:
+    before = pids(up)
+    done = up.run("services", "restart", f"app@{TWO}")
+    assert done.returncode == 0, done.stderr
+    changed = {name for name, pid in pids(up).items() if pid != before[name]}
+    assert changed == {f"app@{TWO}"}
+    refused = up.run("services", "restart", "app@elsewhere")
+    assert refused.returncode == 2
+    assert f"there are: app, {ALL}" in refused.stderr
