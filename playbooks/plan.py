@@ -25,7 +25,7 @@ from playbooks.playbook import (
     Step,
     Wait,
 )
-from playbooks.rollout import Batches, batches, expand
+from playbooks.rollout import Batches, batches, expand, shares
 from playbooks.services import precedence
 from playbooks.system import Service, System
 
@@ -96,11 +96,19 @@ class Boot:
 
 @dataclass(frozen=True)
 class Took:
-    """Seconds that boots like one took: down, and besides that; `guessed` where one is a guess."""
+    """Seconds that boots like one took: down, and besides that; `guessed` where one is a guess.
+
+    `lost_s` are seconds of the capacity of services with replicas.
+    """
 
     down_s: float
     besides_s: float
     guessed: bool = False
+    lost_s: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self.down_s + self.besides_s
 
 
 class History(Protocol):
@@ -112,12 +120,13 @@ class History(Protocol):
 
 @dataclass(frozen=True)
 class BootForecast:
-    """Seconds down and measuring, the money of both, and what the figures rest on."""
+    """Seconds down, measuring, of capacity lost; the money, and whether the figures are guessed."""
 
     downtime_s: float
     measure_s: float
     money: float
     guessed: bool
+    lost_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -139,6 +148,10 @@ class Plan:
     @property
     def downtime_s(self) -> float:
         return sum(one.downtime_s for one in self.forecast)
+
+    @property
+    def lost_s(self) -> float:
+        return sum(one.lost_s for one in self.forecast)
 
     @property
     def seconds(self) -> float:
@@ -374,15 +387,12 @@ def _made(edit: FileEdit) -> tuple[str, str, str | None, int]:
 
 
 def _forecast(system: System, boot: Boot, history: History) -> BootForecast:
-    took = history.took(boot)
-    known = took or _guess(boot)
-    seconds = known.down_s + known.besides_s
-    money = system.cost.money(known.down_s, seconds)
-    return BootForecast(known.down_s, known.besides_s, money, took is None or took.guessed)
+    known = history.took(boot) or _guess(system, boot)
+    money = system.cost.money(known.down_s, known.seconds)
+    return BootForecast(known.down_s, known.besides_s, money, known.guessed, known.lost_s)
 
 
-def _guess(boot: Boot) -> Took:
-    return Took(
-        GUESSED_DOWNTIME_S if boot.services else 0.0,
-        GUESSED_MEASURE_S if boot.drives else 0.0,
-    )
+def _guess(system: System, boot: Boot) -> Took:
+    measure = GUESSED_MEASURE_S if boot.drives else 0.0
+    down, lost = shares(boot.services, boot.batches, system.replicas)
+    return Took(GUESSED_DOWNTIME_S * down, measure, True, GUESSED_DOWNTIME_S * lost)

@@ -1,6 +1,6 @@
 """What restarts together, in which order, and in which batches."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from playbooks.system import AT, System
 
@@ -63,6 +63,29 @@ def twins(unit: Sequence[str]) -> tuple[str, ...]:
     return tuple(
         name for name, of in zip(unit, shared, strict=True) if AT in name and shared.count(of) > 1
     )
+
+
+def shares(
+    services: Sequence[str], planned: Batches, replicas: Mapping[str, Sequence[str]]
+) -> tuple[float, float]:
+    """How much of the time that a start takes a restart is down, and loses of its capacity.
+
+    Down: all of it or, where each batch leaves a replica of its services up, nothing. Lost: by the
+    share of the replicas that restart; `replicas` are all there are, by the name they share.
+    """
+    steps = planned or (tuple(services),)
+    down = not all(_leaves_one(batch, replicas) for batch in steps)
+    several = {shared: all_ for shared, all_ in replicas.items() if len(all_) > 1}
+    touched = {name.partition(AT)[0] for name in services} & several.keys()
+    there = sum(len(several[shared]) for shared in touched)
+    lost = sum(name.partition(AT)[0] in touched for name in services)
+    return float(down), lost / there if there else 0.0
+
+
+def _leaves_one(batch: Sequence[str], replicas: Mapping[str, Sequence[str]]) -> bool:
+    """Whether each service of a batch has another replica that stays up."""
+    known = (replicas.get(name.partition(AT)[0], (name,)) for name in batch)
+    return all(set(one) - {*batch} for one in known)
 
 
 def left_of(planned: Iterable[Sequence[str]], services: Sequence[str]) -> Batches:

@@ -78,6 +78,12 @@ class Lived:
         spans = (down[name] for replicas in among for name in replicas if name in down)
         return Capacity(sum(map(len, among)), sum(end - start for start, end in spans))
 
+    @property
+    def batch(self) -> int:
+        """How many replicas of a service went down at a time, at most; 0: all at once."""
+        shared = [[one.shared for chain in batch for one in chain] for batch in self.batches]
+        return max((names.count(name) for names in shared for name in names), default=0)
+
     def _replicas(self) -> dict[str, tuple[str, ...]]:
         """Of each service all its replicas, those too that are not in the cycle."""
         known = {one.name: one for chain in self.chains for one in chain}

@@ -70,6 +70,12 @@ def attributes(db: Database) -> None:
     _execute(db, "010_attributes.sql")
 
 
+@MIGRATIONS()
+def capacity(db: Database) -> None:
+    """What restarts took of services that have replicas."""
+    _execute(db, "012_capacity.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

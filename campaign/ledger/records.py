@@ -145,6 +145,21 @@ class Cycle:
 
 
 @dataclass(frozen=True)
+class CycleCapacity:
+    """What a restart cycle took of services with replicas. `lost_s` is `replica_s` as seconds of
+
+    all `replicas`; `probed` names the services whose availability probe told the downtime.
+    """
+
+    cycle: str
+    batch: int
+    replicas: int
+    replica_s: float
+    lost_s: float
+    probed: str = ""
+
+
+@dataclass(frozen=True)
 class Step:
     """A step of a run, numbered from 1 in the order of execution. `undo` tells how it goes back."""
 

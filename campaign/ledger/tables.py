@@ -12,6 +12,7 @@ Record = (
     | records.Boot
     | records.Removal
     | records.Cycle
+    | records.CycleCapacity
     | records.Step
     | records.Request
     | records.Confirmation
@@ -59,6 +60,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.Boot: _table("boot", "id batch run effect"),
     records.Removal: _table("removal", "boot hypothesis"),
     records.Cycle: _table("cycle", "id boot run outcome"),
+    records.CycleCapacity: _table("cycle_capacity", "cycle", key="cycle"),
     records.Step: _table("step", "id run boot kind status"),
     records.Request: _table("request", "id batch kind boot"),
     records.Confirmation: _table("confirmation", "id playbook plan"),

@@ -1,7 +1,7 @@
 """What restarts would cost by this ledger's own boots: one estimate for plan, power and next."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign.engine.budget import Price
 from campaign.engine.conditions import first_conditions
@@ -12,7 +12,7 @@ from campaign.operations.showing import trials_of
 from playbooks.combination import JOINED_BY
 from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S, Boot, Took
 from playbooks.playbook import Playbook, Restart
-from playbooks.rollout import expand
+from playbooks.rollout import expand, shares
 from playbooks.system import System
 
 
@@ -51,6 +51,22 @@ class Prices:
 
     def took(self, boot: Boot) -> Took | None:
         """What such a boot takes, in a plan; None where only a guess can be had."""
+        took = self._took(boot)
+        if took is None or not any(self.system.services[one].replicas for one in boot.services):
+            return took
+        down, lost = self._by_replicas(boot, took)
+        return replace(took, down_s=down, besides_s=took.seconds - down, lost_s=lost)
+
+    def _by_replicas(self, boot: Boot, took: Took) -> tuple[float, float]:
+        """Seconds down and of capacity lost: as such restarts took, else as far as it is down."""
+        known = self.ledger.rollouts(boot.services, boot.batch) if self.ledger else None
+        if known:
+            return known.downtime_s, known.lost_s
+        down, lost = shares(boot.services, boot.batches, self.system.replicas)
+        start = took.down_s or GUESSED_DOWNTIME_S
+        return down * start, lost * start
+
+    def _took(self, boot: Boot) -> Took | None:
         if not boot.services and not boot.drives:
             return Took(0.0, 0.0)
         pace = self.pace(boot.playbook.name.split(JOINED_BY) if boot.playbook else ())

@@ -50,6 +50,7 @@ class Shown:
     listed: Listed
     boots: tuple[records.Boot, ...]
     cycles: tuple[records.Cycle, ...]
+    capacities: tuple[records.CycleCapacity, ...]
     steps: tuple[records.Step, ...]
     edits: tuple[records.Edit, ...]
     states: tuple[records.ServiceState, ...]
@@ -145,6 +146,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             listed=listed,
             boots=ledger.boots(run.id),
             cycles=ledger.cycles(run.id),
+            capacities=ledger.capacities(run.id),
             steps=ledger.steps(run.id),
             edits=ledger.edits(run.id),
             states=ledger.states(run.id),

@@ -177,9 +177,11 @@ The command in the frame prints the same.
         return Text(f"  {shown(line)}", self._tint(tint))
 
     def _cycles(self, one: Shown) -> Iterator[RenderableType]:
+        lost = {capacity.cycle: capacity.lost_s for capacity in one.capacities}
         for cycle in one.cycles:
+            less = f" {seconds(lost[cycle.id])} of capacity lost," if lost.get(cycle.id) else ""
             yield Text(
-                f"{shown(cycle.services)}: {seconds(cycle.downtime_s)} down, {cycle.outcome}"
+                f"{shown(cycle.services)}: {seconds(cycle.downtime_s)} down,{less} {cycle.outcome}"
             )
             killed = f"; killed {cycle.killed}" if cycle.killed else ""
             parts = (
