@@ -28,7 +28,8 @@ def check_system(document: Document, replicas: Replicas, environ: Mapping[str, s
     hosts = tuple(root.get("hosts").entries)
     services = (*replicas, *root.get("services").entries)
     for service in root.get("services").entries.values():
-        check_host(document, service, "host", hosts)
+        if not service.get("hosts"):
+            check_host(document, service, "host", hosts)
         for check in service.get("health").items:
             check_known(document, check.get("on"), "host", hosts)
         _env_method(document, service)
