@@ -17,6 +17,7 @@ from campaign.engine.lived import Chains, CycleFailed, Lived
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once, at_once
+from playbooks.agent import clock
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.specs import CommandedSpec, spec_of
@@ -134,12 +135,12 @@ def _pass_through(
     try:
         passage.go()
     except HostError as error:
-        lived.ended_at = time.time()
+        lived.ended_at = clock.now()
         if stop is not None:
             stop.check()
         raise CycleFailed(told(error), lived) from error
     except BaseException:
-        lived.ended_at = time.time()
+        lived.ended_at = clock.now()
         raise
 
 
