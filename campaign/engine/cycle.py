@@ -8,6 +8,7 @@ other. Times are the host's clock.
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
 from campaign.engine import health
@@ -27,6 +28,8 @@ from playbooks.system import Service
 
 PORTS_FREE_S = 5.0
 PORTS_EVERY_S = 0.02
+
+Around = Callable[[Sequence[Service]], AbstractContextManager[object]]
 
 
 def begin(
@@ -84,35 +87,42 @@ def restart(
 
 
 def live(
-    lived: Lived, hosts: Hosts, stop: Stop | None, meanwhile: Sequence[Callable[[], object]] = ()
+    lived: Lived,
+    hosts: Hosts,
+    stop: Stop | None,
+    meanwhile: Sequence[Callable[[], object]] = (),
+    around: Around = nullcontext,
 ) -> None:
     """Goes through the cycle `lived`, filling it in as far as it gets. Errors: as `restart`.
 
-    `meanwhile` is done, in threads of its own, while the services warm up.
+    `meanwhile` is done, in threads of its own, while the services warm up; `around` is entered for
+    each batch of a rollout, before any of its services goes down, and left once they are healthy.
     """
     with watched(lived, hosts):
-        if lived.batches:
-            _roll(lived, hosts, stop, meanwhile)
-        else:
+        if not lived.batches:
             _pass_through(lived, hosts, stop, meanwhile)
+        for number, chains in enumerate(lived.batches, start=1):
+            batch = [one for chain in chains for one in chain]
+            with around(batch):
+                part = _begun(chains, hosts, batch)
+                lived.parts.append(part)
+                _take_turn(lived, hosts, stop, meanwhile if number == 1 else ())
 
 
-def _roll(
+def _take_turn(
     lived: Lived, hosts: Hosts, stop: Stop | None, meanwhile: Sequence[Callable[[], object]]
 ) -> None:
-    """Batch after batch; one that fails is the last one."""
-    for number, chains in enumerate(lived.batches, start=1):
-        part = _begun(chains, hosts, [one for chain in chains for one in chain])
-        lived.parts.append(part)
-        try:
-            _pass_through(part, hosts, stop, meanwhile if number == 1 else ())
-        except CycleFailed as error:
-            raise CycleFailed(f"{error}; {_stopped_at(lived, number)}", lived) from error
-        finally:
-            lived.ended_at = part.ended_at
-            lived.stopped.update(part.stopped)
-            lived.started.update(part.started)
-            lived.healthy.update(part.healthy)
+    """The newest batch of a rollout; where it fails it is the last one."""
+    part = lived.parts[-1]
+    try:
+        _pass_through(part, hosts, stop, meanwhile)
+    except CycleFailed as error:
+        raise CycleFailed(f"{error}; {_stopped_at(lived, len(lived.parts))}", lived) from error
+    finally:
+        lived.ended_at = part.ended_at
+        lived.stopped.update(part.stopped)
+        lived.started.update(part.started)
+        lived.healthy.update(part.healthy)
 
 
 def _stopped_at(lived: Lived, number: int) -> str:

@@ -1,7 +1,7 @@
 """The passage into a boot: its hooks and its restart cycle, recorded and booked as they happen."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 from campaign.engine import belief, cycle, reloading
@@ -55,6 +55,9 @@ class Passage:
         all_at_once(partial(self._note_restart, host, services) for host in homes)
         if boot.reload:
             self._cycle("reload", services)
+        elif boot.batches:
+            with self._session.guards.resting():
+                self._cycle("restart", services)
         else:
             self._run_hooks(self._hooks.before, services)
             with self._session.guards.resting():
@@ -119,7 +122,14 @@ class Passage:
         if self._boot.reload:
             reloading.live(lived, hosts, stop)
         else:
-            cycle.live(lived, hosts, stop, [belief.load_ahead])
+            cycle.live(lived, hosts, stop, [belief.load_ahead], self._batch)
+
+    @contextmanager
+    def _batch(self, services: Sequence[Service]) -> Iterator[None]:
+        """Around a batch of a rollout, whose hooks are run as it comes."""
+        self._run_hooks(self._hooks.before, services)
+        yield
+        self._run_hooks(self._hooks.after, services)
 
     def _log_ends(self, names: Iterable[str]) -> dict[str, Cursor]:
         services = (self._session.system.services[name] for name in names)

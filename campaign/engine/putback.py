@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from campaign.engine import cycle, reloading
-from campaign.engine.hooks import Hooks, performed
+from campaign.engine.hooks import Hooks, HooksBack
 from campaign.engine.lapses import HostLapse, lived_by, with_lapses
 from campaign.engine.lived import CycleFailed, Lived, joined
 from campaign.engine.rollback import batches_back, is_well
@@ -290,17 +290,20 @@ def _restart(
     watch.say(f"restarting {_names(services)}: {_limit(services)}")
     run = hosts[services[0].host].journal().run
     hooks = Hooks(hosts, run, None, last=True)
-    done_by = partial(performed, services=services, around=watch.hooking)
-    _warn(watch, done_by(hooks.before))
+    around = HooksBack(hooks, watch.hooking, watch.warn)
+    if not batches:
+        around.before(services)
     with watch.restarting([one.name for one in services]) as undoing:
         lived = undoing.lived = cycle.begin(services, hosts, _groups(linked), batches)
         cycles.append(lived)
         try:
-            cycle.live(lived, hosts, None)
+            cycle.live(lived, hosts, None, around=around)
         except CycleFailed as error:
             undoing.failed = str(error)
     if not undoing.failed:
-        left = done_by(hooks.after)
+        if not batches:
+            around.after(services)
+        left = "; ".join(around.failed)
         return left if hooks.standing else _warn(watch, left)
     return (
         f"{names}: the files are as they were, but {_names(services)} did not become healthy: "

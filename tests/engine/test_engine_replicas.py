@@ -47,6 +47,33 @@ def test_batches_there_and_back(up: Replicated) -> None:
     check_as_before(up, files)
 
 
+def test_hooks_run_batch_by_batch_and_availability_tells_the_downtime(up: Replicated) -> None:
+    """Each replica is drained when its turn comes; the probe fails while one is."""
+    config, drained = up.root / "campaign.yaml", up.root / "drained"
+    text = config.read_text()
+    note = f"{{{{ host }}}} >> {up.root}/calls"
+    hook = f'{{do: "echo out {note}; touch {drained}", undo: "echo in {note}; rm {drained}"}}'
+    probe = f'{{command: "test ! -e {drained}", on: {ONE}, every: 10ms}}'
+    more = f"    before_stop: [{hook}]\n    availability: {probe}\n"
+    config.write_text(text.replace("    stop_timeout: 5s\n", f"    stop_timeout: 5s\n{more}"))
+    done = up.run("run", "rolling", "-y")
+    config.write_text(text)
+    assert done.returncode == 0, done.stderr
+    turns = [word for host in up.hosts for word in (f"out {host}", f"in {host}")]
+    assert (up.root / "calls").read_text().splitlines() == [*turns, *turns]
+    assert done.stderr.count("s by the availability of app: drain") == 2
+    run = json.loads(up.run("runs", "list", "--json").stdout)[0]
+    costs, shown = (
+        run["costs"],
+        json.loads(up.run("runs", "show", run["run"]["id"], "--json").stdout),
+    )
+    assert costs["lost_s"] == pytest.approx(sum(one["lost_s"] for one in shown["capacities"]))
+    assert costs["downtime_s"] > 2 * costs["lost_s"] > 0, "it was failing in each turn"
+    assert [(one["batch"], one["replicas"]) for one in shown["capacities"]] == [(1, 3)] * 2
+    priced = sum(one["money"] for one in shown["cycles"])
+    assert priced == pytest.approx(costs["downtime_s"]), "3600 an hour: one a second"
+
+
 def test_a_patch_of_a_service_is_made_on_all_its_hosts(up: Replicated) -> None:
     files = up.files()
     done = up.run("run", "patched", "-y")
