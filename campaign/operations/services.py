@@ -16,7 +16,7 @@ from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
-from playbooks.rollout import expand
+from playbooks.rollout import Batches, batches, expand
 from playbooks.services.specs import Groups
 from playbooks.system import CommandSpec, ProcessSpec, Service, System, SystemdSpec
 
@@ -101,13 +101,16 @@ def start(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(one.name for one in wanted)
 
 
-def restart(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
-    """Restarts `names` (none: all) with their groups, and waits until they are healthy."""
+def restart(workspace: Workspace, names: Sequence[str], batch: int = 0) -> tuple[str, ...]:
+    """Restarts `names` (none: all) with their groups, and waits until they are healthy.
+
+    By `batch` replicas of a service at a time; 0: all at once.
+    """
     with _locked(workspace) as (system, hosts):
-        chosen = [one.name for one in _chosen(system, names)]
-        wanted = [system.services[name] for name in expand(system, chosen)]
-        _cycle(wanted, hosts, system.restart_groups)
-        return tuple(one.name for one in wanted)
+        wanted = expand(system, [one.name for one in _chosen(system, names)])
+        turns = batches(wanted, system.restart_groups, batch)
+        _cycle([system.services[name] for name in wanted], hosts, system.restart_groups, turns)
+        return wanted
 
 
 def stop(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
@@ -149,8 +152,8 @@ def _chosen(system: System, names: Sequence[str]) -> tuple[Service, ...]:
     return tuple(one for one in services if not names or {one.name, one.shared} & {*names})
 
 
-def _cycle(services: Sequence[Service], hosts: Hosts, groups: Groups) -> None:
+def _cycle(services: Sequence[Service], hosts: Hosts, groups: Groups, turns: Batches = ()) -> None:
     try:
-        cycle.restart(services, hosts, groups, Stop())
+        cycle.restart(services, hosts, groups, Stop(), turns)
     except CycleFailed as error:
         raise CampaignError(Exit.STEP_FAILED, str(error)) from error

@@ -10,6 +10,19 @@ from forked import await_that
 from replicated import Replicated
 
 ONE, TWO, THREE = replicated.HOSTS
+LOGS = """\
+name: logs
+kind: probe
+question: Is what was sent what came back?
+vars: {trials: 10}
+steps:
+  - restart: {services: [app]}
+  - reproduce: {use: trials}
+  - collect: {services: [app]}
+  - compare:
+      left: {log: app, match: 'sent key=(?P<key>\\d+) sum=(?P<value>\\w+)'}
+      right: {log: app, match: 'got key=(?P<key>[2-9]|10) sum=(?P<value>\\w+)'}
+"""
 ALL = f"app@{ONE}, app@{TWO}, app@{THREE}"
 
 
@@ -82,6 +95,26 @@ def test_a_patch_of_a_service_is_made_on_all_its_hosts(up: Replicated) -> None:
     assert "6 files changed" in done.stderr
     assert "failed 0/10" in done.stderr
     check_as_before(up, files)
+
+
+def test_logs_are_those_of_all_replicas(up: Replicated) -> None:
+    """Of a key that does not match it is told which replica logged it."""
+    up.playbook("logs", LOGS)
+    done = up.run("run", "logs", "-y")
+    assert done.returncode == 0, done.stderr
+    assert "7 match, 2 mismatch, 1 left only" in done.stderr
+    run = json.loads(up.run("runs", "list", "--json").stdout)[0]["run"]["id"]
+    shown = json.loads(up.run("runs", "show", run, "--json").stdout)
+    (keys,) = shown["keys"].values()
+    lines = {one["key"]: one["left_line"] for one in keys}
+    assert lines == {key: f"app@{ONE}: sent key={key} sum={int(key):x}" for key in ("1", "5", "10")}
+    kept = {one["name"]: one["bytes"] for one in shown["artifacts"]}
+    assert {name: size > 100 for name, size in kept.items() if name.endswith(".log")} == {
+        "output.log": True,
+        f"app@{ONE}.log": True,
+        f"app@{TWO}.log": False,
+        f"app@{THREE}.log": False,
+    }
 
 
 def test_a_replica_that_does_not_come_up_ends_the_rollout(up: Replicated) -> None:
