@@ -71,7 +71,7 @@ def system(
         },
         versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
-        budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
+        budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
         notify=tuple(map(notice, shape.notify)),
@@ -82,6 +82,10 @@ def system(
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
+
+
+def _budget(shape: system_schema.BudgetShape) -> Budget:
+    return Budget(shape.downtime, shape.restarts, shape.money, shape.time)
 
 
 def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:

@@ -318,6 +318,9 @@ class BudgetShape(Shape):
     downtime: Timeout | None = entry("duration", "The downtime it may cause.", None)
     restarts: int | None = entry("number", "The restarts it may make.", None, ge=1)
     money: float | None = entry("amount", "What it may cost, in its currency.", None, gt=0)
+    time: Timeout | None = entry(
+        "duration", "How long it may occupy the system: restarts, trials and ways back.", None
+    )
 
 
 class SecretShape(Shape):
