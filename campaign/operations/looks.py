@@ -1,6 +1,7 @@
 """Looks into a mechanism: probes judged by mismatch, and the detectors that they rest on."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import log2
 
 from campaign.operations.desk import Desk, driven, leads_back, one_way
@@ -9,7 +10,7 @@ from hypotheses.by_mismatch import ENOUGH_FAILURES
 from hypotheses.planner import Purpose
 from hypotheses.rates import chance_of_at_least
 from hypotheses.verdict import Word
-from playbooks.playbook import Compare, Kind, LogSide, MismatchRule, Playbook
+from playbooks.playbook import Compare, Kind, MismatchRule, Playbook
 
 
 def looks(desk: Desk) -> list[Option]:
@@ -130,12 +131,13 @@ def _untried(desk: Desk, probe: Playbook) -> list[str]:
 
 def _detectors(desk: Desk, probe: Playbook) -> list[str]:
     """The detectors with the same comparison."""
-    return [one.name for one in desk.of(Kind.DETECTOR) if _sides(one) == _sides(probe)]
+    return [one.name for one in desk.of(Kind.DETECTOR) if _comparisons(one) == _comparisons(probe)]
 
 
-def _sides(playbook: Playbook) -> Sequence[tuple[LogSide, LogSide]]:
+def _comparisons(playbook: Playbook) -> Sequence[Compare]:
+    """What it compares, whatever is known to be bad."""
     steps = (step.action for step in playbook.steps)
-    return [(one.left, one.right) for one in steps if isinstance(one, Compare)]
+    return [replace(one, known_bad=None) for one in steps if isinstance(one, Compare)]
 
 
 def _entropy(chance: float) -> float:
