@@ -38,7 +38,7 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
     """
     with Sources(session, place) as sources:
         try:
-            joined = _joined(sources, action, seen)
+            joined, trials = _joined(sources, action, seen)
         except NotYet as reason:
             return str(reason)
         except OSError as error:
@@ -50,7 +50,7 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
         coverage_known=not lost,
         detector=_detector(session, place, action),
     )
-    table = associate((_with_keys(trial, joined) for trial in seen.trials), comparison)
+    table = associate((_with_keys(trial, joined) for trial in trials), comparison)
     seen.comparison, seen.table = comparison, table
     _store(session, place, step_id, comparison, joined, table)
     counts = comparison.counts
@@ -60,19 +60,22 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
     )
 
 
-def _joined(sources: Sources, action: Compare, seen: Seen) -> "Joined":
+def _joined(sources: Sources, action: Compare, seen: Seen) -> "tuple[Joined, tuple[Trial, ...]]":
+    """What the join found, and the trials that its keys may belong to."""
     from playbooks.join.joining import Side, join
 
     left, right = (Side(sources.of(one), one.rows) for one in (action.left, action.right))
-    bad = action.known_bad
-    return join(
+    bad = Side(sources.of(action.known_bad), action.known_bad.rows) if action.known_bad else None
+    trials = sources.trials(seen)
+    joined = join(
         left,
         right,
-        Side(sources.of(bad), bad.rows) if bad else None,
+        bad,
         in_order=action.in_order,
-        trials=frozenset(key for trial in seen.trials for key in trial.keys),
+        trials=frozenset(key for trial in trials for key in trial.keys),
         only_trials=action.only_trials,
     )
+    return joined, trials
 
 
 def _with_keys(trial: Trial, joined: "Joined") -> Trial:

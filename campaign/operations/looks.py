@@ -1,7 +1,6 @@
 """Looks into a mechanism: probes judged by mismatch, and the detectors that they rest on."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import log2
 
 from campaign.operations.desk import Desk, driven, leads_back, one_way
@@ -10,6 +9,7 @@ from hypotheses.by_mismatch import ENOUGH_FAILURES
 from hypotheses.planner import Purpose
 from hypotheses.rates import chance_of_at_least
 from hypotheses.verdict import Word
+from playbooks.join.detector import what_is_compared
 from playbooks.playbook import Compare, Kind, MismatchRule, Playbook
 
 
@@ -134,10 +134,9 @@ def _detectors(desk: Desk, probe: Playbook) -> list[str]:
     return [one.name for one in desk.of(Kind.DETECTOR) if _comparisons(one) == _comparisons(probe)]
 
 
-def _comparisons(playbook: Playbook) -> Sequence[Compare]:
-    """What it compares, whatever is known to be bad."""
+def _comparisons(playbook: Playbook) -> Sequence[object]:
     steps = (step.action for step in playbook.steps)
-    return [replace(one, known_bad=None) for one in steps if isinstance(one, Compare)]
+    return [what_is_compared(one) for one in steps if isinstance(one, Compare)]
 
 
 def _entropy(chance: float) -> float:
