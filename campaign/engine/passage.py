@@ -18,7 +18,7 @@ from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.logs import Cursor
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import Boot
-from playbooks.playbook import Collect, Compare
+from playbooks.playbook import Collect, Compare, LogSide
 from playbooks.services.specs import specs_of
 from playbooks.system import Service
 
@@ -144,5 +144,5 @@ def _logs_read(boot: Boot) -> set[str]:
             case Collect(services=services):
                 names.update(services)
             case Compare(left=left, right=right, known_bad=bad):
-                names.update(side.log for side in (left, right, bad) if side is not None)
+                names.update(one.log for one in (left, right, bad) if isinstance(one, LogSide))
     return names

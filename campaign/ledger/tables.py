@@ -25,6 +25,7 @@ Record = (
     | records.TrialAttribute
     | records.Comparison
     | records.ComparisonKey
+    | records.ComparisonContext
     | records.Verdict
     | records.Artifact
 )
@@ -74,6 +75,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.TrialAttribute: _table("trial_attribute", "observation position name"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
+    records.ComparisonContext: _table("comparison_context", "comparison"),
     records.Verdict: _table("verdict", "id run hypothesis word"),
     records.Artifact: _table("artifact", "id run step sha256"),
 }

@@ -17,18 +17,21 @@ from playbooks.playbook import (
     Collect,
     Command,
     Compare,
+    CompareSide,
     Diff,
     Env,
     Http,
     Kind,
     LogSide,
     MismatchRule,
+    OutputSide,
     Patch,
     Playbook,
     RateRule,
     Replace,
     Reproduce,
     Restart,
+    RowSpec,
     Step,
     StopWhen,
     Upload,
@@ -268,9 +271,22 @@ def _stop(shape: schema.StopShape) -> StopWhen:
 
 
 def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:
-    left, right = (LogSide(side.log, side.match) for side in (shape.left, shape.right))
-    bad = LogSide(shape.known_bad.log, shape.known_bad.match) if shape.known_bad else None
-    return Compare(left, right, bad), f"compare {left.log} with {right.log}"
+    left, right = _side(shape.left, shape), _side(shape.right, shape)
+    bad = None if shape.known_bad is None else _side(shape.known_bad, shape, value=False)
+    action = Compare(left, right, bad, shape.repeats == "in_order", shape.only is not None)
+    return action, f"compare {left.name} with {right.name}"
+
+
+def _side(
+    shape: schema.SideShape, around: schema.CompareShape, *, value: bool = True
+) -> CompareSide:
+    values = tuple(shape.value) if value else ()
+    spec = RowSpec(shape.match, tuple(shape.key), values, shape.field, around.skip)
+    match shape:
+        case schema.LogSideShape():
+            return LogSide(shape.log, spec)
+        case schema.OutputSideShape():
+            return OutputSide(shape.output, spec)
 
 
 def _command(

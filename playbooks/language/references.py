@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from playbooks.language.comparisons import check_comparison
 from playbooks.language.fieldtypes import is_url
 from playbooks.language.known import check_distinct, check_host, check_known
 from playbooks.language.marks import Document, Node
@@ -170,6 +171,8 @@ def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
     for step in document.root.get("steps").items:
         _services(document, step, scope.system)
         _reloads(document, step.get("restart"), scope.system)
+        services = tuple(scope.system.services)
+        check_comparison(document, step.get("compare"), services, scope.playbooks)
         for key, owner_key in (("patch", "host"), ("command", "on"), ("http", "on")):
             check_host(document, step.get(key), owner_key, tuple(scope.system.hosts))
         _patch(document, step.get("patch"), scope)
@@ -226,8 +229,7 @@ def _services(document: Document, step: Node, system: System) -> None:
     lists = [step.get(action, "services") for action in ("env", "restart", "collect")]
     for node in lists:
         check_distinct(document, node.texts())
-    sides = [step.get("compare", side, "log") for side in ("left", "right", "known_bad")]
-    for node in (*lists, *sides):
+    for node in lists:
         check_known(document, node, "service", system.services)
 
 
