@@ -70,6 +70,12 @@ def attributes(db: Database) -> None:
     _execute(db, "010_attributes.sql")
 
 
+@MIGRATIONS()
+def latency(db: Database) -> None:
+    """How long the rounds of sessions took."""
+    _execute(db, "014_latency.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -60,6 +60,7 @@ class Shown:
     comparisons: tuple[records.Comparison, ...]
     keys: dict[str, tuple[records.ComparisonKey, ...]]
     artifacts: tuple[records.Artifact, ...]
+    latencies: tuple[records.RoundLatency, ...]
 
 
 def listed(
@@ -155,6 +156,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             comparisons=comparisons,
             keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
             artifacts=ledger.artifacts(run.id),
+            latencies=ledger.latencies_of([run.id]).get(run.id, ()),
         )
 
 
