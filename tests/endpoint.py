@@ -11,11 +11,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.request import urlopen
 
 from aiohttp import web
 
 ARGUMENTS = '{"city": "Oslo"}'
 LEAK = '<|tool_call|>{"name": "weather", "arguments": {"city": "Oslo"}}'
+DELAYS_S = {"slow": 600.0, "delayed": 0.2}
+COUNT = web.AppKey("count", list[int])
 MIXED = (
     "leak",
     "garbled",
@@ -40,7 +43,7 @@ def message(how: str, body: dict[str, Any]) -> dict[str, Any]:
     results = [one for one in body["messages"] if one["role"] == "tool"]
     if how == "leak":
         return {"role": "assistant", "content": f"One moment. {LEAK}"}
-    if how in ("mute", "echo"):
+    if how in ("mute", "delayed", "echo"):
         said = body["messages"][-1]["content"] if how == "echo" else "It is fine."
         return {"role": "assistant", "content": said}
     if results and how != "endless":
@@ -72,14 +75,14 @@ def parts(whole: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 async def complete(request: web.Request) -> web.StreamResponse:
+    request.app[COUNT].append(1)
     body = await request.json()
     how = behaviour(body)
     if how == "keyed" and request.headers.get("authorization") != "Bearer swordfish-swordfish":
         return web.json_response({"error": {"message": "who are you?"}}, status=401)
     if how == "busy":
         return web.json_response({"error": {"message": "too many"}}, status=503)
-    if how == "slow":
-        await asyncio.sleep(600)
+    await asyncio.sleep(DELAYS_S.get(how, 0.0))
     whole = message(how, body)
     room = {"x-room": f"room-{body['seed']}"}
     if body.get("stream"):
@@ -111,9 +114,16 @@ async def _stream(
     return response
 
 
+async def count(request: web.Request) -> web.Response:
+    """How many requests there were."""
+    return web.json_response(len(request.app[COUNT]))
+
+
 async def serve(port: int) -> None:
     app = web.Application()
+    app[COUNT] = []
     app.router.add_post("/v1/chat/completions", complete)
+    app.router.add_get("/count", count)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, backlog=4096)
@@ -122,6 +132,12 @@ async def serve(port: int) -> None:
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     await stopped.wait()
+
+
+def count_at(port: int) -> int:
+    """How many requests the endpoint at that port has had."""
+    with urlopen(f"http://127.0.0.1:{port}/count", timeout=30) as answer:
+        return int(answer.read())
 
 
 @contextmanager

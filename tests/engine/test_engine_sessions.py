@@ -1,12 +1,13 @@
 """Sessions over HTTP as a reproducer, from the outside: a run, its counts, its transcripts."""
 
 import json
+import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import endpoint
 import pytest
 from engine_stage import Stage, staged
+from forked import Command, await_that
 
 KEY = "swordfish-swordfish"
 
@@ -14,13 +15,14 @@ REPRODUCER = """\
 reproducers:
   trials:
     http_sessions:
-      url: http://127.0.0.1:@ENDPOINT@/v1
+      url: "http://127.0.0.1:{{ port }}/v1"
       model: "{{ model }}"
       sessions: "{{ trials }}"
       rounds: 3
       concurrency: 5
       stream: true
       timeout: 60s
+      api_key: TOKEN
       messages: [{role: user, content: "Session {{ session }}: how is the weather?"}]
       tools:
         - type: function
@@ -31,11 +33,12 @@ reproducers:
       key: {header: x-room}
     timeout: 2m
     on_timeout: censored
+secrets: {TOKEN: {env: TOKEN}}
 """
 PLAYBOOK = """\
 name: baseline
 kind: baseline
-vars: {trials: 20, model: mixed}
+vars: {trials: 20, model: mixed, port: @ENDPOINT@}
 steps:
   - restart: {services: [app]}
   - reproduce: {use: trials}
@@ -52,29 +55,31 @@ def port() -> Iterator[int]:
 def seen(port: int) -> Iterator[Stage]:
     """A stage on which a baseline of 20 sessions, of all kinds, has run."""
     with staged("sessions-") as stage:
-        prepare(stage, port)
+        path = stage.root / "campaign.yaml"
+        text = path.read_text(encoding="utf-8")
+        start, end = text.index("reproducers:"), text.index("cost:")
+        path.write_text(text[:start] + REPRODUCER + text[end:], encoding="utf-8")
+        stage.toy.env["TOKEN"] = KEY
+        stage.toy.playbook("baseline", PLAYBOOK.replace("@ENDPOINT@", str(port)))
+        stage.up()
         done = stage.run("run", "-y", "baseline")
         assert done.code == 0, done.err
         yield stage
 
 
-def prepare(stage: Stage, port: int, *changes: tuple[str, str]) -> None:
-    path = stage.root / "campaign.yaml"
-    text = path.read_text(encoding="utf-8")
-    start, end = text.index("reproducers:"), text.index("cost:")
-    reproducer = REPRODUCER.replace("@ENDPOINT@", str(port))
-    for old, new in changes:
-        assert old in reproducer
-        reproducer = reproducer.replace(old, new)
-    path.write_text(text[:start] + reproducer + text[end:], encoding="utf-8")
-    stage.toy.playbook("baseline", PLAYBOOK)
-    stage.up()
+def trials(stage: Stage, run: str) -> list[dict[str, str]]:
+    return stage.rows(
+        "SELECT outcome, result, ident, keys FROM trial JOIN observation ON id = observation"
+        " WHERE run = ? ORDER BY cast(ident AS int)",
+        run,
+    )
 
 
 def test_each_session_is_a_trial_with_its_outcome_and_its_keys(seen: Stage) -> None:
-    trials = seen.rows("SELECT outcome, result, ident, keys FROM trial ORDER BY cast(ident AS int)")
-    kinds = {one["ident"]: (one["outcome"], one["result"]) for one in trials}
-    assert len(trials) == 20
+    (run,) = seen.rows("SELECT id FROM run ORDER BY started_at LIMIT 1")
+    found = trials(seen, run["id"])
+    kinds = {one["ident"]: (one["outcome"], one["result"]) for one in found}
+    assert len(found) == 20
     assert kinds["1"] == ("bad_json_args", "fail")
     assert kinds["2"] == ("schema_mismatch", "fail")
     assert kinds["3"] == ("no_tool_call", "censored")
@@ -82,14 +87,14 @@ def test_each_session_is_a_trial_with_its_outcome_and_its_keys(seen: Stage) -> N
     assert kinds["7"] == ("maxrounds", "pass")
     assert kinds["8"] == kinds["9"] == ("done", "pass")
     assert kinds["10"] == ("leak", "fail")
-    assert [one["keys"] for one in trials[:3]] == ["room-1", "room-2", "room-3"]
-    (observed,) = seen.rows("SELECT invalid, tail FROM observation")
+    assert [one["keys"] for one in found[:3]] == ["room-1", "room-2", "room-3"]
+    (observed,) = seen.rows("SELECT invalid, tail FROM observation WHERE run = ?", run["id"])
     assert observed["invalid"] is None
     assert '"why": "round 1: content has ' in observed["tail"]
 
 
 def test_a_session_is_read_back_whole(seen: Stage) -> None:
-    shown = seen.run("runs", "show", "baseline", "--session", "8")
+    shown = seen.run("runs", "show", "baseline-", "--session", "8")
     assert shown.code == 0, shown.err
     for text in (
         "session 8: done",
@@ -100,11 +105,11 @@ def test_a_session_is_read_back_whole(seen: Stage) -> None:
         "round 2: 200",
     ):
         assert text in shown.out, shown.out
-    leak = seen.run("runs", "show", "baseline", "--session", "10", "--json")
+    leak = seen.run("runs", "show", "baseline-", "--session", "10", "--json")
     found = json.loads(leak.out)[0]["transcript"]
     assert (found["outcome"], found["seed"]) == ("leak", 10)
     assert found["rounds"][0]["events"][-1] == "[DONE]"
-    missing = seen.run("runs", "show", "baseline", "--session", "21")
+    missing = seen.run("runs", "show", "baseline-", "--session", "21")
     assert missing.code == 2
     assert "has no session 21" in missing.err
 
@@ -123,44 +128,45 @@ def test_what_rounds_took_is_told_beside_the_run(seen: Stage) -> None:
     assert "--session N" in report
 
 
-def test_a_secret_goes_to_the_endpoint_and_nowhere_else(bare: Stage, port: int) -> None:
-    key = ('model: "{{ model }}"', "model: keyed\n      api_key: TOKEN")
-    prepare(bare, port, key)
-    with (bare.root / "campaign.yaml").open("a", encoding="utf-8") as file:
-        file.write("secrets: {TOKEN: {env: TOKEN}}\n")
-    bare.toy.playbook("baseline", PLAYBOOK.replace("trials: 20, model: mixed", "trials: 2"))
-    bare.toy.env["TOKEN"] = KEY
-    done = bare.run("run", "-y", "baseline")
+def begin(stage: Stage, name: str, *changes: tuple[str, str], var: str = "trials=3") -> Command:
+    """The baseline as another playbook, changed, of three sessions."""
+    text = (stage.root / "playbooks" / "baseline.yaml").read_text(encoding="utf-8")
+    for old, new in (("name: baseline", f"name: {name}"), *changes):
+        assert old in text
+        text = text.replace(old, new)
+    stage.toy.playbook(name, text)
+    return stage.start("run", "-y", name, "--var", var)
+
+
+def test_a_secret_goes_to_the_endpoint_and_nowhere_else(seen: Stage) -> None:
+    done = begin(seen, "keyed", ("model: mixed", "model: keyed")).wait()
     assert done.code == 0, done.err
-    assert "failed 0/2" in done.err
-    kept = [path for path in bare.root.rglob("*") if path.is_file() and "env" not in path.parts]
+    assert [one["outcome"] for one in trials(seen, seen.newest()["id"])] == ["done"] * 3
+    kept = [path for path in seen.root.rglob("*") if path.is_file()]
     assert not [path for path in kept if KEY.encode() in path.read_bytes()]
 
 
-def test_a_timeout_censors_what_was_under_way_and_keeps_it(bare: Stage, port: int) -> None:
-    prepare(bare, port, ("timeout: 2m", "timeout: 2s"), ('"{{ model }}"', "slow"))
-    bare.toy.playbook("baseline", PLAYBOOK.replace("trials: 20, model: mixed", "trials: 3"))
-    done = bare.run("run", "-y", "baseline")
-    assert done.code == 0, done.err
-    assert bare.rows("SELECT result, count(*) AS n FROM trial GROUP BY result") == [
-        {"result": "censored", "n": 3}
-    ]
-    shown = bare.run("runs", "show", "baseline", "--session", "2").out
-    assert "session 2: under way" in shown
+def test_sessions_that_a_stop_cuts_short_are_kept(seen: Stage, port: int) -> None:
+    before = endpoint.count_at(port)
+    running = begin(seen, "slow", ("model: mixed", "model: slow"))
+    await_that(lambda: endpoint.count_at(port) == before + 3, "three requests")
+    running.signal(signal.SIGINT)
+    assert running.wait().code == 130
+    assert trials(seen, seen.newest()["id"]) == []
+    assert "session 2: under way" in seen.run("runs", "show", "slow-", "--session", "2").out
+    seen.check_untouched()
 
 
-def test_an_endpoint_that_is_not_there_is_no_clean_run(bare: Stage) -> None:
-    prepare(bare, 1, ('"{{ model }}"', "mixed"))
-    bare.toy.playbook("baseline", PLAYBOOK.replace(", model: mixed", ""))
-    done = bare.run("run", "-y", "baseline")
+def test_an_endpoint_that_is_not_there_is_no_clean_run(seen: Stage) -> None:
+    done = begin(seen, "dead", var="port=1").wait()
     assert done.code == 3
     assert "no session was answered by http://127.0.0.1:1/v1" in done.err
-    bare.check_untouched()
+    seen.check_untouched()
 
 
-def test_what_cannot_be_driven_is_refused_before_anything_runs(bare: Stage, port: int) -> None:
-    prepare(bare, port, ("concurrency: 5", 'concurrency: "{{ model }}"'))
-    done = bare.run("run", "-y", "baseline")
-    assert done.code == 2
-    assert "concurrency is 'mixed': expected a whole number above 0" in done.err
-    assert Path(bare.root / "campaign.db").exists()
+def test_transcripts_are_no_more_once_they_are_pruned(seen: Stage) -> None:
+    for path in (seen.root / ".campaign").rglob("*-transcripts.jsonl"):
+        path.unlink()
+    shown = seen.run("runs", "show", "baseline-", "--session", "8")
+    assert shown.code == 2
+    assert "has no transcripts: they are kept of http_sessions, until pruned" in shown.err
