@@ -8,7 +8,8 @@ from pathlib import Path
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
 from playbooks import probes
-from playbooks.language import parse_schema, schema, system_schema
+from playbooks.language import schema, system_schema
+from playbooks.language.build_reproducers import reproducer
 from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
@@ -42,8 +43,6 @@ from playbooks.system import (
     Budget,
     Cost,
     Host,
-    ParseSpec,
-    Reproducer,
     Ssh,
     System,
 )
@@ -69,7 +68,7 @@ def system(
         services=services,
         restart_groups=tuple(map(tuple, shape.restart_groups)),
         reproducers={
-            name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
+            name: reproducer(name, one, place, reproducers.get(name))
             for name, one in shape.reproducers.items()
         },
         versions={name: tuple(words) for name, words in shape.versions.items()},
@@ -105,45 +104,6 @@ def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
         config=root / shape.config if shape.config else None,
     )
     return Host(name, reached, shape.python)
-
-
-def _reproducer(
-    name: str, shape: system_schema.ReproducerShape, only: str, root: Path, trials: Node
-) -> Reproducer:
-    return Reproducer(
-        name=name,
-        command=tuple(shape.command),
-        on=shape.on or only,
-        parse=_parse(shape.parse),
-        timeout_s=shape.timeout,
-        on_timeout=shape.on_timeout,
-        cwd=below(root, shape.cwd),
-        env=dict(shape.env),
-        trials=trials.text or None,
-        crash_is=shape.crash_is,
-        exposure=shape.exposure,
-    )
-
-
-def _parse(shape: parse_schema.AnyParseShape | None) -> ParseSpec:
-    """A shape's one field is the format; what is no outcome below it is an option of that."""
-    if shape is None:
-        return ParseSpec("exit")
-    ((form, below),) = shape
-    options = {
-        name: "true" if value is True else value
-        for name, value in below
-        if isinstance(value, str) or value is True
-    }
-    lists = {name: value for name, value in below if isinstance(value, list)}
-    return ParseSpec(
-        form.removesuffix("_"),
-        frozenset(lists.get("fail", ())),
-        frozenset(lists.get("passed", ())),
-        frozenset(lists.get("censored", ())),
-        options,
-        tuple(lists.get("attributes", ())),
-    )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from playbooks.language.fieldtypes import (
     Name,
     Port,
     Regex,
-    Scalar,
     Shape,
     Size,
     Text,
@@ -23,7 +22,7 @@ from playbooks.language.fieldtypes import (
     one_of,
     short_for,
 )
-from playbooks.language.parse_schema import ParseShape
+from playbooks.language.reproducer_schema import ReproducerShape
 from playbooks.language.statistics import StatisticsShape
 
 
@@ -280,32 +279,6 @@ NoticeShape = Annotated[
     Annotated[CommandNoticeShape, Tag("=command")] | Annotated[UrlNoticeShape, Tag("=url")],
     one_of("command", "url"),
 ]
-
-
-class ReproducerShape(Shape):
-    command: Words = entry("command", "What drives the trials; {{ name }} is filled in.")
-    on: Name | None = entry("host", "Where it runs; may be left out for the only host.", None)
-    cwd: Text = entry("folder", "Where it runs, relative to the workspace.", ".")
-    env: dict[Variable, str] = entry("variables", "Its own environment variables.", {})
-    timeout: Timeout = entry("duration", "How long one execution may take.")
-    on_timeout: Literal["censored", "fail", "pass"] = entry(
-        "word",
-        "What a trial that the timeout cuts short counts as: censored, fail, or (a soak) pass.",
-    )
-    trials: Scalar | None = entry(
-        "number",
-        "How many trials an execution plans; where a variable only says that, it may differ.",
-        None,
-    )
-    parse: ParseShape | None = entry("parser", "How its output is read; else by exit code.", None)
-    exposure: Literal["seconds", "attempts"] | None = entry(
-        "word",
-        "What failures are counted against: how long trials ran, or how often they tried.",
-        None,
-    )
-    crash_is: Literal["invalid", "fail"] = entry(
-        "word", "What a crash of a service under it counts as.", "invalid"
-    )
 
 
 class CostShape(Shape):
