@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 from hypotheses.assumptions import DEFAULTS, Settings
+from playbooks.ending import Notice, OnFailure
 from playbooks.expressions import Expression
+from playbooks.sessions.spec import Sessions
+from playbooks.templates import uses
 
 AT = "@"
 """Stands between a service's name and a host in the name of the replica there."""
@@ -251,39 +254,6 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class Capture:
-    """A command that keeps evidence of a failure: what it prints is an artifact.
-
-    `$MAINPID` in its environment is the main process of `service`, where that is given.
-    """
-
-    name: str
-    do: tuple[str, ...]
-    on: str
-    cwd: str
-    service: str | None = None
-    timeout_s: float = 60.0
-
-
-@dataclass(frozen=True)
-class OnFailure:
-    """What is done before a failed run is put back: captures, logs, and a time to look around."""
-
-    capture: tuple[Capture, ...] = ()
-    collect: tuple[str, ...] = ()
-    hold_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Whom to tell how a run ended, by `command` or at `url`, where `when` has how it did."""
-
-    command: tuple[str, ...] = ()
-    url: str = ""
-    when: frozenset[str] = frozenset({"finished", "failed", "aborted", "dirty"})
-
-
-@dataclass(frozen=True)
 class ParseSpec:
     """Which parser reads a reproducer's output, and which outcomes mean what.
 
@@ -310,8 +280,8 @@ class ParseSpec:
 class Reproducer:
     """Templates `{{ name }}` in `command`, `env` values and `trials` are filled from variables.
 
-    `exposure` is what failures are counted against besides trials: how long these ran, or how
-    often they tried.
+    `sessions` are what campaign drives itself where there is no command. `exposure` is what
+    failures are counted against besides trials: how long these ran, or how often they tried.
     """
 
     name: str
@@ -325,6 +295,21 @@ class Reproducer:
     trials: str | None = None
     crash_is: Literal["invalid", "fail"] = "invalid"
     exposure: Literal["seconds", "attempts"] | None = None
+    sessions: Sessions | None = None
+
+    @property
+    def used(self) -> list[str]:
+        """The variables that it uses, as often as it does, but for `trials`."""
+        own = self.sessions.variables if self.sessions else ()
+        return [
+            *own,
+            *(name for text in (*self.command, *self.env.values()) for name in uses(text)),
+        ]
+
+    @property
+    def told(self) -> str:
+        """What drives the trials, in words that change whenever it does."""
+        return self.sessions.told if self.sessions else " ".join(self.command)
 
 
 @dataclass(frozen=True)
@@ -342,11 +327,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Budget:
-    """What the whole campaign may cost; None: no limit."""
+    """What the whole campaign may cost; None: no limit. `seconds`: that it occupies the system."""
 
     downtime_s: float | None = None
     restarts: int | None = None
     money: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -369,7 +355,7 @@ class System:
     cost: Cost = field(default_factory=Cost)
     budget: Budget = Budget()
     guards: tuple[Guard, ...] = ()
-    on_failure: OnFailure = OnFailure()
+    on_failure: OnFailure = field(default_factory=OnFailure)
     notify: tuple[Notice, ...] = ()
     history: tuple[Path, ...] = ()
     statistics: Settings = DEFAULTS

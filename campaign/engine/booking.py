@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from campaign.engine.lived import Lived
 from campaign.engine.putback import Restored
 from campaign.ledger import records
+from campaign.ledger.capacity import CycleCapacity
 from campaign.ledger.keeping import kept_edits
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
@@ -53,7 +54,7 @@ class Books:
         if lost is None and not lived.failing:
             return
         self.recorder.add(
-            records.CycleCapacity(
+            CycleCapacity(
                 cycle,
                 lived.batch,
                 lost.replicas if lost else 0,

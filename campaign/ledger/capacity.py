@@ -4,8 +4,22 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from campaign.ledger import records
 from campaign.ledger.query import Reader
+
+
+@dataclass(frozen=True)
+class CycleCapacity:
+    """What a restart cycle took of services with replicas. `lost_s` is `replica_s` as seconds of
+
+    all `replicas`; `probed` names the services whose availability probe told the downtime.
+    """
+
+    cycle: str
+    batch: int
+    replicas: int
+    replica_s: float
+    lost_s: float
+    probed: str = ""
 
 
 @dataclass(frozen=True)
@@ -20,10 +34,10 @@ class Rollouts:
 class CapacityReads(Reader):
     """Reads about replicas."""
 
-    def capacities(self, run: str) -> tuple[records.CycleCapacity, ...]:
+    def capacities(self, run: str) -> tuple[CycleCapacity, ...]:
         """Those of the restart cycles charged to a run, in order."""
         return self._records(
-            records.CycleCapacity,
+            CycleCapacity,
             """
             SELECT cycle_capacity.* FROM cycle_capacity JOIN cycle ON cycle.id = cycle
             WHERE cycle.run = ? ORDER BY cycle.requested_at, cycle.rowid

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaign.ledger import records
+from campaign.ledger.capacity import CycleCapacity
 
 Record = (
     records.HypothesisEvent
@@ -12,7 +13,7 @@ Record = (
     | records.Boot
     | records.Removal
     | records.Cycle
-    | records.CycleCapacity
+    | CycleCapacity
     | records.Step
     | records.Request
     | records.Confirmation
@@ -24,8 +25,10 @@ Record = (
     | records.Trial
     | records.TrialExposure
     | records.TrialAttribute
+    | records.RoundLatency
     | records.Comparison
     | records.ComparisonKey
+    | records.ComparisonContext
     | records.Verdict
     | records.Artifact
 )
@@ -60,7 +63,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.Boot: _table("boot", "id batch run effect"),
     records.Removal: _table("removal", "boot hypothesis"),
     records.Cycle: _table("cycle", "id boot run outcome"),
-    records.CycleCapacity: _table("cycle_capacity", "cycle", key="cycle"),
+    CycleCapacity: _table("cycle_capacity", "cycle", key="cycle"),
     records.Step: _table("step", "id run boot kind status"),
     records.Request: _table("request", "id batch kind boot"),
     records.Confirmation: _table("confirmation", "id playbook plan"),
@@ -74,8 +77,10 @@ TABLES: Mapping[type[Record], Table] = {
     records.Trial: _table("trial", "observation result"),
     records.TrialExposure: _table("trial_exposure", "observation position"),
     records.TrialAttribute: _table("trial_attribute", "observation position name"),
+    records.RoundLatency: _table("round_latency", "observation round what"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
+    records.ComparisonContext: _table("comparison_context", "comparison"),
     records.Verdict: _table("verdict", "id run hypothesis word"),
     records.Artifact: _table("artifact", "id run step sha256"),
 }

@@ -8,7 +8,8 @@ from pathlib import Path
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
 from playbooks import probes
-from playbooks.language import parse_schema, schema, system_schema
+from playbooks.language import schema, system_schema
+from playbooks.language.build_reproducers import reproducer
 from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
@@ -18,18 +19,21 @@ from playbooks.playbook import (
     Collect,
     Command,
     Compare,
+    CompareSide,
     Diff,
     Env,
     Http,
     Kind,
     LogSide,
     MismatchRule,
+    OutputSide,
     Patch,
     Playbook,
     RateRule,
     Replace,
     Reproduce,
     Restart,
+    RowSpec,
     Step,
     StopWhen,
     Upload,
@@ -40,8 +44,6 @@ from playbooks.system import (
     Budget,
     Cost,
     Host,
-    ParseSpec,
-    Reproducer,
     Ssh,
     System,
 )
@@ -71,7 +73,7 @@ def system(
         services=services,
         restart_groups=tuple(groups(shape.restart_groups, replicas)),
         reproducers={
-            name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
+            name: reproducer(name, one, place, reproducers.get(name))
             for name, one in shape.reproducers.items()
         },
         versions={
@@ -80,7 +82,7 @@ def system(
             for one in together([name], replicas)
         },
         cost=Cost(**shape.cost.model_dump()),
-        budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
+        budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
         notify=tuple(map(notice, shape.notify)),
@@ -91,6 +93,10 @@ def system(
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
+
+
+def _budget(shape: system_schema.BudgetShape) -> Budget:
+    return Budget(shape.downtime, shape.restarts, shape.money, shape.time)
 
 
 def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
@@ -108,45 +114,6 @@ def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
         config=root / shape.config if shape.config else None,
     )
     return Host(name, reached, shape.python)
-
-
-def _reproducer(
-    name: str, shape: system_schema.ReproducerShape, only: str, root: Path, trials: Node
-) -> Reproducer:
-    return Reproducer(
-        name=name,
-        command=tuple(shape.command),
-        on=shape.on or only,
-        parse=_parse(shape.parse),
-        timeout_s=shape.timeout,
-        on_timeout=shape.on_timeout,
-        cwd=below(root, shape.cwd),
-        env=dict(shape.env),
-        trials=trials.text or None,
-        crash_is=shape.crash_is,
-        exposure=shape.exposure,
-    )
-
-
-def _parse(shape: parse_schema.AnyParseShape | None) -> ParseSpec:
-    """A shape's one field is the format; what is no outcome below it is an option of that."""
-    if shape is None:
-        return ParseSpec("exit")
-    ((form, below),) = shape
-    options = {
-        name: "true" if value is True else value
-        for name, value in below
-        if isinstance(value, str) or value is True
-    }
-    lists = {name: value for name, value in below if isinstance(value, list)}
-    return ParseSpec(
-        form.removesuffix("_"),
-        frozenset(lists.get("fail", ())),
-        frozenset(lists.get("passed", ())),
-        frozenset(lists.get("censored", ())),
-        options,
-        tuple(lists.get("attributes", ())),
-    )
 
 
 @dataclass(frozen=True)
@@ -298,12 +265,22 @@ def _stop(shape: schema.StopShape) -> StopWhen:
 
 
 def _compare(shape: schema.CompareShape, filling: Filling) -> tuple[Compare, str]:
-    def side(of: schema.LogSideShape) -> LogSide:
-        return LogSide(of.log, of.match, filling.system.replicas.get(of.log, ()))
+    left, right = (_side(one, shape, filling) for one in (shape.left, shape.right))
+    bad = _side(shape.known_bad, shape, filling, value=False) if shape.known_bad else None
+    action = Compare(left, right, bad, shape.repeats == "in_order", shape.only is not None)
+    return action, f"compare {left.name} with {right.name}"
 
-    left, right = side(shape.left), side(shape.right)
-    bad = side(shape.known_bad) if shape.known_bad else None
-    return Compare(left, right, bad), f"compare {left.log} with {right.log}"
+
+def _side(
+    shape: schema.SideShape, around: schema.CompareShape, filling: Filling, *, value: bool = True
+) -> CompareSide:
+    values = tuple(shape.value) if value else ()
+    spec = RowSpec(shape.match, tuple(shape.key), values, shape.field, around.skip)
+    match shape:
+        case schema.LogSideShape():
+            return LogSide(shape.log, spec, filling.system.replicas.get(shape.log, ()))
+        case schema.OutputSideShape():
+            return OutputSide(shape.output, spec)
 
 
 def _command(

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from playbooks.ending import Capture, Notice, OnFailure
 from playbooks.env import dropins
 from playbooks.language import service_schema, system_schema
 from playbooks.language.replicas import Replicas, together
 from playbooks.system import (
     AT,
     Availability,
-    Capture,
     CommandProbe,
     CommandSpec,
     EnvMethod,
@@ -21,8 +21,6 @@ from playbooks.system import (
     HttpProbe,
     LogProbe,
     Manager,
-    Notice,
-    OnFailure,
     Probe,
     ProcessSpec,
     Reload,

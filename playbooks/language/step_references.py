@@ -76,6 +76,5 @@ def _services(document: Document, step: Node, system: System) -> None:
     lists = [step.get(action, "services") for action in ("env", "restart", "collect")]
     for node in lists:
         check_distinct(document, node.texts())
-    sides = [step.get("compare", side, "log") for side in ("left", "right", "known_bad")]
-    for node in (*lists, *sides):
+    for node in lists:
         check_known(document, node, "service", system.names)

@@ -6,7 +6,7 @@ import pytest
 from load_workspace import Workspace, edited, said
 
 from playbooks.language.load import LoadError
-from playbooks.playbook import Env, LogSide, Patch, Restart
+from playbooks.playbook import Env, LogSide, Patch, Restart, RowSpec
 from playbooks.rollout import batches
 from playbooks.system import Availability, HttpProbe, SystemdSpec
 
@@ -83,7 +83,7 @@ def test_a_playbook_means_all_replicas(workspace: Workspace) -> None:
     assert env.action == Env(both, {"ALLOCATOR": "new"})
     assert restart.action == Restart(both, batch=1)
     assert restart.name == "restart api in batches of 1"
-    side = LogSide("api", "(?P<key>a)(?P<value>b)", both)
+    side = LogSide("api", RowSpec("(?P<key>a)(?P<value>b)"), both)
     assert getattr(compare.action, "left", None) == side
     one = edited(PLAYBOOK, ("[api], batch: 1", "[api@n1, balancer]"))
     assert workspace.playbook(one, system=system).steps[2].action == Restart(("api@n1", "balancer"))
