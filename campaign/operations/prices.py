@@ -74,7 +74,7 @@ class Prices:
             return Took(0.0, 0.0)
         pace = self.pace(boot.playbook.name.split(JOINED_BY) if boot.playbook else ())
         if pace is None:
-            past = elsewhere(self.system, boot.services)
+            past = elsewhere(self.system, boot.services, boot.batch)
             measured = GUESSED_MEASURE_S if boot.drives else 0.0
             return Took(past.downtime_s, measured, guessed=True) if past else None
         if boot.playbook is None:
