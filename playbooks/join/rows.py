@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import polars as pl
 
-from playbooks.join.blocks import Source, numbered_blocks, parsed, text_of, texts
+from playbooks.join.blocks import Block, Source, numbered_blocks, parsed, text_of, texts
 from playbooks.parsers.fields import find
 from playbooks.playbook import RowSpec
 
@@ -26,8 +26,8 @@ def rows(source: Source, spec: RowSpec) -> Iterator[pl.DataFrame]:
     with source() as file, ThreadPoolExecutor(_WORKERS) as pool:
         blocks = numbered_blocks(file)
         ahead: deque[Future[pl.DataFrame]] = deque()
-        for number, block in blocks:
-            ahead.append(pool.submit(_rows, spec, number, block))
+        for block in blocks:
+            ahead.append(pool.submit(_rows, spec, block))
             if len(ahead) > 2 * _WORKERS:
                 yield ahead.popleft().result()
         yield from (one.result() for one in ahead)
@@ -59,9 +59,9 @@ def first_part(spec: RowSpec) -> pl.Expr:
     return key if len(spec.key) == 1 else key.str.extract(_FIRST_PART, 0)
 
 
-def _rows(spec: RowSpec, number: int, block: bytes) -> pl.DataFrame:
-    numbers = pl.int_range(number, number + pl.len(), dtype=pl.UInt32)
-    lines = pl.DataFrame({"text": texts(block, spec.field)}).with_columns(numbers.alias("line"))
+def _rows(spec: RowSpec, block: Block) -> pl.DataFrame:
+    numbers = pl.int_range(block.first, block.end, dtype=pl.UInt32).alias("line")
+    lines = pl.DataFrame({"text": texts(block.raw, spec.field)}).with_columns(numbers)
     if spec.skip is not None:
         lines = lines.filter(~pl.col("text").str.contains(spec.skip))
     found = _by_fields(lines, spec) if spec.match is None else _by_groups(lines, spec.match)
