@@ -23,6 +23,7 @@ Record = (
     | records.Trial
     | records.TrialExposure
     | records.TrialAttribute
+    | records.RoundLatency
     | records.Comparison
     | records.ComparisonKey
     | records.ComparisonContext
@@ -73,6 +74,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.Trial: _table("trial", "observation result"),
     records.TrialExposure: _table("trial_exposure", "observation position"),
     records.TrialAttribute: _table("trial_attribute", "observation position name"),
+    records.RoundLatency: _table("round_latency", "observation round what"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
     records.ComparisonContext: _table("comparison_context", "comparison"),

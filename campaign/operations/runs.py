@@ -64,6 +64,7 @@ class Shown:
     keys: dict[str, tuple[records.ComparisonKey, ...]]
     contexts: dict[str, Mapping[str, records.ComparisonContext]]
     artifacts: tuple[records.Artifact, ...]
+    latencies: tuple[records.RoundLatency, ...]
 
 
 def listed(
@@ -160,6 +161,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
             contexts={one.id: ledger.comparison_contexts(one.id) for one in comparisons},
             artifacts=ledger.artifacts(run.id),
+            latencies=ledger.latencies_of([run.id]).get(run.id, ()),
         )
 
 

@@ -1,12 +1,15 @@
 """From checked shapes to the frozen dataclasses that everything else works with."""
 
+import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
-from playbooks.language import parse_schema, schema, system_schema
+from playbooks import probes
+from playbooks.language import schema, system_schema
+from playbooks.language.build_reproducers import reproducer
 from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
@@ -40,8 +43,6 @@ from playbooks.system import (
     Budget,
     Cost,
     Host,
-    ParseSpec,
-    Reproducer,
     Ssh,
     System,
 )
@@ -67,12 +68,12 @@ def system(
         services=services,
         restart_groups=tuple(map(tuple, shape.restart_groups)),
         reproducers={
-            name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
+            name: reproducer(name, one, place, reproducers.get(name))
             for name, one in shape.reproducers.items()
         },
         versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
-        budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
+        budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
         notify=tuple(map(notice, shape.notify)),
@@ -83,6 +84,10 @@ def system(
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
+
+
+def _budget(shape: system_schema.BudgetShape) -> Budget:
+    return Budget(shape.downtime, shape.restarts, shape.money, shape.time)
 
 
 def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
@@ -99,45 +104,6 @@ def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
         config=root / shape.config if shape.config else None,
     )
     return Host(name, reached, shape.python)
-
-
-def _reproducer(
-    name: str, shape: system_schema.ReproducerShape, only: str, root: Path, trials: Node
-) -> Reproducer:
-    return Reproducer(
-        name=name,
-        command=tuple(shape.command),
-        on=shape.on or only,
-        parse=_parse(shape.parse),
-        timeout_s=shape.timeout,
-        on_timeout=shape.on_timeout,
-        cwd=below(root, shape.cwd),
-        env=dict(shape.env),
-        trials=trials.text or None,
-        crash_is=shape.crash_is,
-        exposure=shape.exposure,
-    )
-
-
-def _parse(shape: parse_schema.AnyParseShape | None) -> ParseSpec:
-    """A shape's one field is the format; what is no outcome below it is an option of that."""
-    if shape is None:
-        return ParseSpec("exit")
-    ((form, below),) = shape
-    options = {
-        name: "true" if value is True else value
-        for name, value in below
-        if isinstance(value, str) or value is True
-    }
-    lists = {name: value for name, value in below if isinstance(value, list)}
-    return ParseSpec(
-        form.removesuffix("_"),
-        frozenset(lists.get("fail", ())),
-        frozenset(lists.get("passed", ())),
-        frozenset(lists.get("censored", ())),
-        options,
-        tuple(lists.get("attributes", ())),
-    )
 
 
 @dataclass(frozen=True)
@@ -234,6 +200,10 @@ def _patch(shape: schema.PatchShape, filling: Filling) -> tuple[Patch, str]:
         case schema.ReplacePatchShape(replace=one):
             change = Replace(one.path, one.old, one.new, one.count)
             title = f"replace in {one.path}"
+        case schema.ProbePatchShape(probe=probe, into=into):
+            file = probes.file(probe)
+            change = Upload(file, posixpath.normpath(f"{into}/{file.name}"))
+            title = f"upload the {probe} probe"
     root = below(filling.root, shape.root)
     return Patch(shape.host or filling.only, root, change, tuple(shape.removes)), title
 

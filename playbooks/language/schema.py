@@ -59,11 +59,17 @@ class ReplacePatchShape(_PatchShape):
     replace: ReplaceShape = entry("replacement", "An exact replacement in one file.")
 
 
+class ProbePatchShape(_PatchShape):
+    probe: Literal["checksum"] = entry("probe", "A probe that comes with campaign.")
+    into: Text = entry("folder", "Where its file goes, relative to the root.", ".")
+
+
 PatchShape = Annotated[
     Annotated[DiffPatchShape, Tag("=diff")]
     | Annotated[UploadPatchShape, Tag("=upload")]
-    | Annotated[ReplacePatchShape, Tag("=replace")],
-    one_of("diff", "upload", "replace"),
+    | Annotated[ReplacePatchShape, Tag("=replace")]
+    | Annotated[ProbePatchShape, Tag("=probe")],
+    one_of("diff", "upload", "replace", "probe"),
 ]
 
 
@@ -101,7 +107,7 @@ class ReproduceShape(Shape):
     vars: dict[Variable, Scalar] = entry("variables", "Variables for this step alone.", {})
     timeout: Timeout | None = entry("duration", "Replaces the reproducer's timeout.", None)
     stop: Annotated[StopShape, *short_for("rule", _StopWord)] = entry(
-        "rule", "When to stop: fixed, sequential, when_decided, or {failures: 1}.", StopShape()
+        "rule", "When to stop: fixed, sequential, when_decided, or {failures: 1}.", "fixed"
     )
 
 
@@ -257,7 +263,7 @@ class PlaybookFile(Shape):
     kind: Literal["baseline", "toggle", "probe", "detector", "fix"] = entry("word", "What it is.")
     hypothesis: Names = entry("hypotheses", "The hypotheses it speaks to: one slug or a list.", [])
     question: str = entry("question", "What it asks.", "")
-    predicts: PredictsShape = entry("predictions", "What each answer looks like.", PredictsShape())
+    predicts: PredictsShape = entry("predictions", "What each answer looks like.", {})
     vars: dict[Variable, Scalar] = entry("variables", "Variables for its templates.", {})
     arms: list[Name] | None = entry(
         "arms", "Two or more configurations to compare.", None, min_length=2
@@ -276,7 +282,7 @@ class HypothesisShape(Shape):
     claim: Text = entry("claim", "A falsifiable claim about the cause.")
     mechanism: str = entry("mechanism", "How the cause would produce the symptom.", "")
     prior: float | None = entry("weight", "Your weight before any evidence.", None, gt=0, lt=1)
-    predicts: PredictsShape = entry("predictions", "What follows from it.", PredictsShape())
+    predicts: PredictsShape = entry("predictions", "What follows from it.", {})
     assumptions: list[Text] = entry("assumptions", "What it takes for granted.", [])
     links: list[Text] = entry("links", "Where it comes from.", [])
 
