@@ -334,11 +334,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Budget:
-    """What the whole campaign may cost; None: no limit."""
+    """What the whole campaign may cost; None: no limit. `seconds`: that it occupies the system."""
 
     downtime_s: float | None = None
     restarts: int | None = None
     money: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

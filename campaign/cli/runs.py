@@ -11,6 +11,7 @@ import click
 
 from campaign.cli import options
 from campaign.cli.compare import compare_runs
+from campaign.cli.odd_keys import kept_key, more
 from campaign.cli.sessions import session_lines
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
@@ -232,9 +233,10 @@ def _evidence(found: Shown) -> Iterator[str]:
             f"{comparison.left_only} left only, {comparison.right_only} right only, "
             f"{comparison.duplicate} duplicate; coverage {comparison.coverage:.1%}"
         )
+        contexts = found.contexts[comparison.id]
         for key in found.keys[comparison.id]:
-            yield f"  {key.state} {key.key}"
-            yield from (f"    {side}" for side in (key.left_line, key.right_line) if side)
+            yield from kept_key(key, contexts.get(key.key))
+        yield from more(comparison, [key.state for key in found.keys[comparison.id]])
 
 
 @runs.command(short_help="Print what a run kept.")

@@ -66,7 +66,7 @@ class _Reproduction:
         self._seen = seen
         self._variables = {**place.variables, **action.vars}
         self._timeout = action.timeout_s or reproducer.timeout_s
-        self._watch = Watch(action.rule, session.stop.event)
+        self._watch = Watch(action.rule, session.stop.event, place.until)
         self._parser = make(reproducer.parse)
         self._id = session.recorder.new_id()
         self._stored = 0
@@ -221,7 +221,14 @@ class _Reproduction:
             return "aborted before its end"
         if ended.timed_out:
             self._pend(self._cut_short())
+        if self._watch.spent and ended.stopped:
+            self._session.emit(Note(self._cut_off(), warn=True))
         return None
+
+    def _cut_off(self) -> str:
+        done, planned = self._stored + len(self._pending), self._planned()
+        of = f" of {planned}" if planned is not None else ""
+        return f"{self._reproducer.name}: the budget is spent: stopped after {done}{of} trials"
 
     def _close(self) -> None:
         self._flush()
@@ -304,4 +311,6 @@ def _why_it_ended(ended: Exit | None, watch: Watch) -> str:
         return "failed"
     if ended.timed_out or watch.aborted:
         return "timeout" if ended.timed_out else "stopped"
+    if watch.spent and ended.stopped:
+        return "budget"
     return "fixed" if watch.end is None else str(watch.end)

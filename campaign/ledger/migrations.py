@@ -71,9 +71,15 @@ def attributes(db: Database) -> None:
 
 
 @MIGRATIONS()
+def contexts(db: Database) -> None:
+    """What stands around the lines of keys that did not simply match."""
+    _execute(db, "011_contexts.sql")
+
+
+@MIGRATIONS()
 def latency(db: Database) -> None:
     """How long the rounds of sessions took."""
-    _execute(db, "014_latency.sql")
+    _execute(db, "012_latency.sql")
 
 
 def bring_up_to_date(database: Database) -> None:

@@ -364,6 +364,24 @@ class ComparisonKey:
 
 
 @dataclass(frozen=True)
+class ComparisonContext:
+    """Where the lines of a key are, from 1, and the lines around them; `differs` names values.
+
+    A number is None where that side has no line; lines, and names, are one a line.
+    """
+
+    comparison: str
+    key: str
+    differs: str
+    left_number: int | None
+    left_before: str
+    left_after: str
+    right_number: int | None
+    right_before: str
+    right_after: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """A run's verdict for one hypothesis; `reasons` one a line, `numbers` a JSON object."""
 

@@ -26,6 +26,7 @@ Record = (
     | records.RoundLatency
     | records.Comparison
     | records.ComparisonKey
+    | records.ComparisonContext
     | records.Verdict
     | records.Artifact
 )
@@ -76,6 +77,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.RoundLatency: _table("round_latency", "observation round what"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
+    records.ComparisonContext: _table("comparison_context", "comparison"),
     records.Verdict: _table("verdict", "id run hypothesis word"),
     records.Artifact: _table("artifact", "id run step sha256"),
 }

@@ -1,11 +1,13 @@
 """From checked shapes to the frozen dataclasses that everything else works with."""
 
+import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
+from playbooks import probes
 from playbooks.language import schema, system_schema
 from playbooks.language.build_reproducers import reproducer
 from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
@@ -16,18 +18,21 @@ from playbooks.playbook import (
     Collect,
     Command,
     Compare,
+    CompareSide,
     Diff,
     Env,
     Http,
     Kind,
     LogSide,
     MismatchRule,
+    OutputSide,
     Patch,
     Playbook,
     RateRule,
     Replace,
     Reproduce,
     Restart,
+    RowSpec,
     Step,
     StopWhen,
     Upload,
@@ -68,7 +73,7 @@ def system(
         },
         versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
-        budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
+        budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
         notify=tuple(map(notice, shape.notify)),
@@ -79,6 +84,10 @@ def system(
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
+
+
+def _budget(shape: system_schema.BudgetShape) -> Budget:
+    return Budget(shape.downtime, shape.restarts, shape.money, shape.time)
 
 
 def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
@@ -191,6 +200,10 @@ def _patch(shape: schema.PatchShape, filling: Filling) -> tuple[Patch, str]:
         case schema.ReplacePatchShape(replace=one):
             change = Replace(one.path, one.old, one.new, one.count)
             title = f"replace in {one.path}"
+        case schema.ProbePatchShape(probe=probe, into=into):
+            file = probes.file(probe)
+            change = Upload(file, posixpath.normpath(f"{into}/{file.name}"))
+            title = f"upload the {probe} probe"
     root = below(filling.root, shape.root)
     return Patch(shape.host or filling.only, root, change, tuple(shape.removes)), title
 
@@ -218,9 +231,22 @@ def _stop(shape: schema.StopShape) -> StopWhen:
 
 
 def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:
-    left, right = (LogSide(side.log, side.match) for side in (shape.left, shape.right))
-    bad = LogSide(shape.known_bad.log, shape.known_bad.match) if shape.known_bad else None
-    return Compare(left, right, bad), f"compare {left.log} with {right.log}"
+    left, right = _side(shape.left, shape), _side(shape.right, shape)
+    bad = None if shape.known_bad is None else _side(shape.known_bad, shape, value=False)
+    action = Compare(left, right, bad, shape.repeats == "in_order", shape.only is not None)
+    return action, f"compare {left.name} with {right.name}"
+
+
+def _side(
+    shape: schema.SideShape, around: schema.CompareShape, *, value: bool = True
+) -> CompareSide:
+    values = tuple(shape.value) if value else ()
+    spec = RowSpec(shape.match, tuple(shape.key), values, shape.field, around.skip)
+    match shape:
+        case schema.LogSideShape():
+            return LogSide(shape.log, spec)
+        case schema.OutputSideShape():
+            return OutputSide(shape.output, spec)
 
 
 def _command(

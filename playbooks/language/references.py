@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from playbooks.language.comparisons import check_comparison
 from playbooks.language.fieldtypes import is_url
 from playbooks.language.known import check_distinct, check_host, check_known
 from playbooks.language.marks import Document, Node
@@ -174,6 +175,8 @@ def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
     for step in document.root.get("steps").items:
         _services(document, step, scope.system)
         _reloads(document, step.get("restart"), scope.system)
+        services = tuple(scope.system.services)
+        check_comparison(document, step.get("compare"), services, scope.playbooks)
         for key, owner_key in (("patch", "host"), ("command", "on"), ("http", "on")):
             check_host(document, step.get(key), owner_key, tuple(scope.system.hosts))
         _patch(document, step.get("patch"), scope)
@@ -230,8 +233,7 @@ def _services(document: Document, step: Node, system: System) -> None:
     lists = [step.get(action, "services") for action in ("env", "restart", "collect")]
     for node in lists:
         check_distinct(document, node.texts())
-    sides = [step.get("compare", side, "log") for side in ("left", "right", "known_bad")]
-    for node in (*lists, *sides):
+    for node in lists:
         check_known(document, node, "service", system.services)
 
 
@@ -240,10 +242,16 @@ def _patch(document: Document, patch: Node, scope: Scope) -> None:
     for node in (*patch.get("diff").texts(), *patch.get("upload").texts()):
         _file(document, node, scope.system.root)
     for node in (*patch.get("to").texts(), *patch.get("replace", "path").texts()):
-        path = PurePosixPath(node.text)
-        if path.is_absolute() or ".." in path.parts or not path.parts:
-            what = f"{shown(node.text)} leaves the root: give a path below it"
-            document.report(node.mark, what)
+        _below(document, node, is_root=False)
+    for node in patch.get("into").texts():
+        _below(document, node, is_root=True)
+
+
+def _below(document: Document, node: Node, *, is_root: bool) -> None:
+    """Reports a path that leaves the patch's root, or is the root itself where it may not be."""
+    path = PurePosixPath(node.text)
+    if path.is_absolute() or ".." in path.parts or not (path.parts or is_root):
+        document.report(node.mark, f"{shown(node.text)} leaves the root: give a path below it")
 
 
 def _file(document: Document, node: Node, root: Path) -> None:

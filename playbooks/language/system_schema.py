@@ -291,6 +291,9 @@ class BudgetShape(Shape):
     downtime: Timeout | None = entry("duration", "The downtime it may cause.", None)
     restarts: int | None = entry("number", "The restarts it may make.", None, ge=1)
     money: float | None = entry("amount", "What it may cost, in its currency.", None, gt=0)
+    time: Timeout | None = entry(
+        "duration", "How long it may occupy the system: restarts, trials and ways back.", None
+    )
 
 
 class SecretShape(Shape):
@@ -311,11 +314,11 @@ class CampaignFile(Shape):
     versions: dict[Name, Words] = entry(
         "commands", "What prints a service's version, on its host; a condition of each run.", {}
     )
-    cost: CostShape = entry("cost", "What time costs.", CostShape())
-    budget: BudgetShape = entry("budget", "What the campaign may cost in all.", BudgetShape())
+    cost: CostShape = entry("cost", "What time costs.", {})
+    budget: BudgetShape = entry("budget", "What the campaign may cost in all.", {})
     guard: list[GuardShape] = entry("guards", "What must hold all through a run.", [])
     on_failure: OnFailureShape = entry(
-        "evidence", "What is done before a failed run is put back.", OnFailureShape()
+        "evidence", "What is done before a failed run is put back.", {}
     )
     notify: list[NoticeShape] = entry("notices", "Whom to tell how a run ended.", [])
     history: list[Text] = entry(
@@ -325,7 +328,7 @@ class CampaignFile(Shape):
         [],
     )
     statistics: StatisticsShape = entry(
-        "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
+        "statistics", "What is assumed, and when something counts as decided.", {}
     )
     lease: Timeout = entry(
         "duration", "How long a host waits for an operator that is gone; then it puts back.", "10m"
