@@ -50,12 +50,12 @@ class Client:
         import httpx
         from httpx_aiohttp import AiohttpTransport
 
-        own = {"content-type": "application/json", **spec.headers}
-        headers = httpx.Headers(own, encoding="utf-8")
+        plain = {"content-type": "application/json", "accept-encoding": "identity"}
+        headers = httpx.Headers({**plain, **spec.headers}, encoding="utf-8")
         if api_key is not None:
             headers["authorization"] = f"Bearer {api_key}"
         self._spec = spec
-        self._url = httpx.URL(spec.url.rstrip("/") + spec.path)
+        self._url = httpx.URL(f"{spec.url.rstrip('/')}/{spec.path.lstrip('/')}")
         self._headers = headers
         self._timeouts = {"timeout": {"connect": spec.connect_timeout_s}}
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S)
@@ -90,7 +90,7 @@ class Client:
             exchange.fail("timeout", f"no whole answer within {self._spec.timeout_s:g} s")
         except Malformed as error:
             exchange.fail("http_error", str(error))
-        except (httpx.HTTPError, aiohttp.ClientError, OSError) as error:
+        except (httpx.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             late = isinstance(error.__cause__, aiohttp.ServerTimeoutError)
             exchange.fail("timeout" if late else "http_error", _words(error))
         return exchange.over()

@@ -206,16 +206,40 @@ def _misfits(check: "Validator", value: object) -> Iterator[str]:
 def validator(schema: object) -> "Validator":
     """What checks values against a JSON Schema: by its `$schema`, else draft 2020-12.
 
-    Raises ValueError, with why in one line, for what is no JSON Schema.
+    Raises ValueError, with why in one line, for what is no JSON Schema, or is not whole.
     """
     from jsonschema import Draft202012Validator, SchemaError
     from jsonschema.validators import validator_for
 
     kind = validator_for(schema, default=Draft202012Validator)
     try:
-        kind.check_schema(schema)
+        kind.check_schema(schema, format_checker=kind.FORMAT_CHECKER)
     except SchemaError as error:
         where = ".".join(map(str, error.absolute_path))
         raise ValueError(f"{f'{where}: ' if where else ''}{error.message[:200]}") from None
+    _resolve_all(schema)
     made: Validator = kind(schema)
     return made
+
+
+def _resolve_all(schema: object) -> None:
+    """Raises ValueError for a `$ref` to what is not in the schema itself."""
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    root: Any = Registry().with_resource("", DRAFT202012.create_resource(schema)).resolver()
+    for reference in _references(schema):
+        try:
+            root.lookup(reference)
+        except Unresolvable:
+            raise ValueError(f"$ref {shown(reference)} is not in it: write it out") from None
+
+
+def _references(schema: object) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"]
+        schema = list(schema.values())
+    for one in schema if isinstance(schema, list) else ():
+        yield from _references(one)
