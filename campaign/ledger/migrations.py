@@ -70,6 +70,18 @@ def attributes(db: Database) -> None:
     _execute(db, "010_attributes.sql")
 
 
+@MIGRATIONS()
+def contexts(db: Database) -> None:
+    """What stands around the lines of keys that did not simply match."""
+    _execute(db, "011_contexts.sql")
+
+
+@MIGRATIONS()
+def latency(db: Database) -> None:
+    """How long the rounds of sessions took."""
+    _execute(db, "012_latency.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -154,6 +154,7 @@ def plan_on(
     """
     from campaign.engine.preflight import refuse_outstanding, refuse_unready
     from campaign.engine.rules import with_rules
+    from campaign.engine.sides import refuse_unprinted
 
     refuse_outstanding(hosts)
     playbooks = tuple(map(_seeded, playbooks))
@@ -165,6 +166,7 @@ def plan_on(
             made = with_rules(made, system, ledger, accepted)
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
+        refuse_unprinted(playbooks, ledger, workspace.artifacts)
         refuse_unready(made, system, hosts)
         controls = Controls(system, ledger, playbooks, accepted)
         refuse_unreproduced(controls)

@@ -1,7 +1,6 @@
 """recover: puts back what an interrupted run left, from the hosts' own journals."""
 
 import os
-import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +21,7 @@ from campaign.operations.accept import accept
 from campaign.operations.kept import Kept, booked, unbooked
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
+from playbooks.agent import clock
 from playbooks.hosts.connection import HostError
 from playbooks.language.problems import LoadError
 from playbooks.system import Cost, Host
@@ -90,7 +90,7 @@ def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
     path, REFUSED where another operator holds a host).
     """
     reach = _reach(workspace)
-    started = time.time()
+    started = clock.now()
     with reach.hosts as hosts:
         absent = _dial(hosts)
         kept = accept(workspace, hosts, absent, accepted)
@@ -117,7 +117,7 @@ def note_lapses(hosts: Hosts, books: Books) -> tuple[HostLapse, ...]:
     greetings = [hosts[name].greeting for name in hosts.names()]
     if not any(one.lapsed_agents for one in greetings) or any(one.outstanding for one in greetings):
         return ()
-    started, restored = time.time(), put_back(hosts)
+    started, restored = clock.now(), put_back(hosts)
     _close(books, Recovered(restored), hosts.names(), started)
     return restored.lapses
 
@@ -160,7 +160,7 @@ def _close(books: Books, done: Recovered, named: Collection[str], started: float
         left = _left(ledger)
         boots = {run.id: len(ledger.boots(run.id)) for run in left}
         edits = [edit for run in left for edit in ledger.edits(run.id) if edit.put_back_at is None]
-    now, restored = time.time(), done.restored
+    now, restored = clock.now(), done.restored
     if left and (restored.paths or restored.cycles):
         newest = left[0]
         with books.recorder.transaction():
@@ -187,7 +187,7 @@ def _note_kept(recorder: Recorder, accepted: Sequence[Kept]) -> None:
         (one.batch, keep_name(one.host, one.name)): _told(one, recorder.path.parent)
         for one in accepted
     }
-    now = time.time()
+    now = clock.now()
     with Ledger.open(recorder.path) as ledger, recorder.transaction():
         for run in _left(ledger):
             taken = len(ledger.steps(run.id))

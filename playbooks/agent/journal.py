@@ -15,7 +15,7 @@ import json
 import os
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
-from playbooks.agent import durable, lapse, procfs, reserve
+from playbooks.agent import clock, durable, lapse, procfs, reserve
 from playbooks.agent.files import State, discard, sha256, unclaim
 from playbooks.agent.framing import Header
 from playbooks.agent.lapse import Lapse
@@ -166,7 +166,7 @@ class Journal:
         entry, boot = self.entries.pop(where), procfs.boot_id()
         if self.specs and entry.intended:
             changed_at = entry.changed_at if entry.boot_id == boot else 0.0
-            self.traces.append(Trace(where, changed_at, procfs.boot_clock(), boot))
+            self.traces.append(Trace(where, changed_at, clock.boot_clock(), boot))
 
     def save(self) -> None:
         """Makes the journal as it is now durable. Raises VerbError ("disk-full", ...)."""
@@ -272,7 +272,7 @@ def new_entry(root: str, path: str, base: State) -> Entry:
     """The entry of a path that is about to leave its base. `root` has no links."""
     clean = "/".join(components(path))
     name = ".campaign-" + str(sha256(os.path.join(root, clean).encode("utf-8", "surrogateescape")))
-    changed_at = procfs.boot_clock() - _TICK_S
+    changed_at = clock.boot_clock() - _TICK_S
     return Entry(root, clean, base, (), name[:26] + ".tmp", changed_at, procfs.boot_id())
 
 
