@@ -19,6 +19,7 @@ from playbooks.agent import (
     files,
     health,
     journal,
+    keep,
     lease,
     lock,
     probes,
@@ -35,7 +36,7 @@ from playbooks.agent.places import as_verb_error
 from playbooks.agent.session import Handler, Session, VerbError
 from playbooks.agent.wake import Wake
 
-VERSION = 2
+VERSION = 3
 """Of the conversation: raised with every change that an older operator would not understand."""
 
 _PIECE = 65536
@@ -81,6 +82,7 @@ _MODULES = (
     files,
     health,
     journal,
+    keep,
     probes,
     processes,
     putback,
