@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from campaign.cli.text import columns, count, money, seconds, shown
+from campaign.cli.text import columns, count, money, seconds, shown, when
 from campaign.engine.guards import guard_name
 from campaign.engine.hooks import hooks_of
+from campaign.engine.kept import Kept
 from campaign.errors import CampaignError, Exit
 from campaign.operations.confirmed import Confirmed, confirmed
 from campaign.operations.plan import Planned
@@ -27,6 +28,9 @@ def as_text(planned: Planned, *, diffs: bool) -> str:
 def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
     plan, system = planned.plan, planned.system
     yield f"Plan for {system.campaign}: {_boots(planned)}"
+    for kept in planned.stack:
+        yield f"  kept by {kept.id} since {when(kept.kept_at)} ({kept.back} puts it back):"
+        yield from (f"    {host}:{path.path}" for host, path in kept.paths)
     for playbook in {boot.run: boot.playbook for boot in plan.measured}.values():
         yield from _order(playbook)
     for boot, forecast in zip(plan.boots, plan.forecast, strict=True):
@@ -73,6 +77,8 @@ def _order(playbook: Playbook | None) -> Iterator[str]:
 def _boots(planned: Planned) -> str:
     measured, cycles = len(planned.plan.measured), planned.plan.cycles
     boots = f"{measured} boot{'s' if measured != 1 else ''} to measure"
+    if planned.plan.keep:
+        return f"{boots}, {cycles - 1} restart{'s' if cycles != 2 else ''}, and 1 for the way back"
     return f"{boots}, {cycles} restart{'s' if cycles != 1 else ''} with the way back"
 
 
@@ -83,8 +89,9 @@ def _cost(planned: Planned) -> str:
 
 
 def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> Iterator[str]:
-    number = f"{boot.position + 1}/{len(planned.plan.boots)}"
-    yield f"{number}  {boot.title}{_about(boot)}"
+    number, later = f"{boot.position + 1}/{len(planned.plan.boots)}", _later(planned, boot)
+    yield f"{number}  {'keep' if later else boot.title}{_about(boot)}"
+    yield from later
     if boot.playbook is not None and boot.playbook.question:
         yield f"     asks: {boot.playbook.question}"
     for edit in boot.edits:
@@ -109,6 +116,18 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
         yield "     nothing to put back: the base is running already"
     for step in boot.measures:
         yield f"     {_step(step)}"
+
+
+def _later(planned: Planned, boot: Boot) -> tuple[str, ...]:
+    """What a plan that keeps its changes says of the way back; nothing for any other boot."""
+    if not planned.plan.keep or boot.playbook is not None:
+        return ()
+    count = len(planned.plan.measured[-1].edits)
+    return (
+        f"     {count} file{'s' if count != 1 else ''} stay{'s' if count == 1 else ''} as changed, "
+        "and the services as they run, until campaign recover",
+        "     then, or at once where the run fails or its verdict is invalid:",
+    )
 
 
 def _hooks(planned: Planned, boot: Boot) -> Iterator[str]:
@@ -175,11 +194,28 @@ def as_data(planned: Planned) -> dict[str, object]:
         "history": list(planned.past),
         "can_show": list(planned.can_show),
         "without_undo": list(planned.without_undo),
+        "keep": plan.keep,
+        "kept": [kept_data(one) for one in planned.stack],
         "confirm": asdict(confirmed(planned)),
         "boots": [
             _boot_data(boot, forecast, redactor)
             for boot, forecast in zip(plan.boots, plan.forecast, strict=True)
         ],
+    }
+
+
+def kept_data(kept: Kept) -> dict[str, object]:
+    """What a run keeps, for programs."""
+    return {
+        "run": kept.id,
+        "playbook": kept.facts.playbook,
+        "hypotheses": list(kept.facts.hypotheses),
+        "by": kept.who,
+        "since": kept.kept_at,
+        "paths": [
+            {"host": host, "path": path.path, "as_kept": path.as_kept} for host, path in kept.paths
+        ],
+        "put_back": kept.back,
     }
 
 

@@ -70,6 +70,12 @@ def attributes(db: Database) -> None:
     _execute(db, "010_attributes.sql")
 
 
+@MIGRATIONS()
+def kept(db: Database) -> None:
+    """Runs whose changes stay on the hosts."""
+    _execute(db, "011_kept.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.engine.conditions import first_conditions
+from campaign.ledger.conditions import KEPT
 from campaign.ledger.reads import Ledger
 from campaign.ledger.records import ARM
 from campaign.operations.plan import is_one_way
@@ -45,7 +46,7 @@ class Desk:
         """How its trials differ from the baseline's: those could not be weighed together."""
         if driven(playbook) is None or not self.baseline:
             return None
-        planned = first_conditions(self.system, playbook)
+        planned = {**first_conditions(self.system, playbook), KEPT: self.ledger.kept_condition()}
         there = _common(self.baseline[-1].conditions, planned)
         found = differences(_common(planned, there), there)
         return f"{', '.join(found)} of the baseline" if found else None
@@ -64,7 +65,9 @@ def baseline(
     against where no playbook has a baseline.
     """
     seen = ledger.observations_of(kind="baseline")
-    return held_against(seen, control_conditions(system, playbooks)) or ledger.baselines(seen)
+    kept = {KEPT: ledger.kept_condition()}
+    wanted = [{**one, **kept} for one in control_conditions(system, playbooks)]
+    return held_against(seen, wanted) or ledger.baselines(seen)
 
 
 def control_conditions(
