@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from campaign.cli.text import columns, count, money, seconds, shown, when
+from campaign.cli.recovered import kept_data, kept_lines
+from campaign.cli.text import columns, count, money, seconds, shown
 from campaign.engine.guards import guard_name
 from campaign.engine.hooks import hooks_of
-from campaign.engine.kept import Kept
 from campaign.errors import CampaignError, Exit
 from campaign.operations.confirmed import Confirmed, confirmed
 from campaign.operations.plan import Planned
@@ -29,8 +29,7 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
     plan, system = planned.plan, planned.system
     yield f"Plan for {system.campaign}: {_boots(planned)}"
     for kept in planned.stack:
-        yield f"  kept by {kept.id} since {when(kept.kept_at)} ({kept.back} puts it back):"
-        yield from (f"    {host}:{path.path}" for host, path in kept.paths)
+        yield from (f"  {line}" for line in kept_lines(kept))
     for playbook in {boot.run: boot.playbook for boot in plan.measured}.values():
         yield from _order(playbook)
     for boot, forecast in zip(plan.boots, plan.forecast, strict=True):
@@ -201,21 +200,6 @@ def as_data(planned: Planned) -> dict[str, object]:
             _boot_data(boot, forecast, redactor)
             for boot, forecast in zip(plan.boots, plan.forecast, strict=True)
         ],
-    }
-
-
-def kept_data(kept: Kept) -> dict[str, object]:
-    """What a run keeps, for programs."""
-    return {
-        "run": kept.id,
-        "playbook": kept.facts.playbook,
-        "hypotheses": list(kept.facts.hypotheses),
-        "by": kept.who,
-        "since": kept.kept_at,
-        "paths": [
-            {"host": host, "path": path.path, "as_kept": path.as_kept} for host, path in kept.paths
-        ],
-        "put_back": kept.back,
     }
 
 

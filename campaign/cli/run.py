@@ -143,6 +143,7 @@ def _dialled(workspace: Workspace) -> "Ahead":
 
 
 @click.command()
+@click.argument("run", required=False, default="")
 @click.option(
     "--accept",
     "accepted",
@@ -153,15 +154,16 @@ def _dialled(workspace: Workspace) -> "Ahead":
 )
 @options.as_json
 @click.pass_context
-def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) -> int:
+def recover(context: click.Context, run: str, accepted: tuple[str, ...], as_json: bool) -> int:
     """Put back what an interrupted run left, restart what ran it, and verify.
 
-    A second call finds nothing to do.
+    What a run was told to keep stays, but for that of RUN, by its id or a part of it. A second
+    call finds nothing to do.
     """
     from campaign.cli.recovered import recovered_data, recovered_text
     from campaign.operations import recover as recovering
 
-    done = recovering.recover(options.left_workspace(context), accepted)
+    done = recovering.recover(options.left_workspace(context), accepted, run)
     if as_json:
         options.print_json({"exit": int(done.exit), **recovered_data(done)})
     else:

@@ -1,6 +1,8 @@
 """What restart cycles cost and how runs end, as the ledger books it."""
 
 import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from campaign.engine.cycle import Lived
@@ -18,6 +20,7 @@ class Books:
 
     recorder: Recorder
     cost: Cost
+    clock: Callable[[], float] = time.time
 
     def cycle(self, boot_id: str, run: str, lived: Lived, outcome: str) -> str:
         """Charges a restart cycle to `run`, once; returns its id."""
@@ -85,10 +88,11 @@ class Books:
         error: str = "",
         *,
         kept: bool = False,
+        back: float | None = None,
     ) -> None:
         """Ends a run; where it is clean, its file edits have been put back, or kept as found.
 
-        Those of a run that is `kept` stay.
+        Those of a run that is `kept` stay; others were put back at `back`, or when it ended.
         """
         with Ledger.open(self.recorder.path) as ledger:
             edits = ledger.edits(run)
@@ -99,4 +103,4 @@ class Books:
                 records.Run, run, status=status, state=state, ended_at=at, error=error or None
             )
             for edit in outstanding if state == "clean" and not kept else ():
-                self.recorder.update(records.Edit, edit, put_back_at=at)
+                self.recorder.update(records.Edit, edit, put_back_at=back or at)

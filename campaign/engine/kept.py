@@ -15,7 +15,7 @@ from playbooks.combination import patched
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.specs import spec_of
-from playbooks.hosts.stack import KEPT, KeptFacts, KeptPath, KeptRun
+from playbooks.hosts.stack import KeptFacts, KeptPath, KeptRun
 from playbooks.plan import Plan
 from playbooks.playbook import Playbook
 from playbooks.system import Service, System
@@ -38,10 +38,9 @@ class Kept:
     def id(self) -> str:
         return self.facts.id
 
-    @property
-    def undecided(self) -> bool:
-        """Whether it was interrupted on the way there, or back."""
-        return any(one.stage != KEPT for one in self.on.values())
+    def lacks(self, hosts: Collection[str]) -> bool:
+        """Whether one of `hosts`, which have answered, has put it back already."""
+        return any(name in hosts and name not in self.on for name in self.facts.hosts)
 
     @property
     def paths(self) -> Iterator[tuple[str, KeptPath]]:
@@ -124,6 +123,9 @@ def refuse_not_as_kept(stack: Iterable[Kept], system: System, hosts: Hosts) -> N
     the condition says.
     """
     for one in stack:
+        if one.lacks(hosts.names()):
+            what = f"{one.id} is kept on {', '.join(one.on)} only: elsewhere it was put back"
+            raise CampaignError(Exit.REFUSED, what, "put back the rest: campaign recover")
         for host, path in one.paths:
             if not path.as_kept:
                 raise CampaignError(
