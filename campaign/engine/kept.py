@@ -17,7 +17,7 @@ from playbooks.hosts.host import Host
 from playbooks.hosts.specs import spec_of
 from playbooks.hosts.stack import KeptFacts, KeptPath, KeptRun
 from playbooks.plan import Plan
-from playbooks.playbook import Playbook
+from playbooks.playbook import Env, Playbook
 from playbooks.system import Service, System
 
 
@@ -88,11 +88,23 @@ def environment(stack: Iterable[Kept]) -> frozenset[str]:
     return frozenset(f"env.{service}.{name}" for one in stack for service, name in one.facts.env)
 
 
-def refuse_patched(playbooks: Iterable[Playbook], stack: Sequence[Kept]) -> None:
-    """Errors: CampaignError (REFUSED) for a patch of a path that is kept: it may not even apply."""
+def refuse_meant(playbooks: Iterable[Playbook], system: System, stack: Sequence[Kept]) -> None:
+    """Errors: CampaignError (REFUSED) for a step that is to change a path that is kept.
+
+    A patch might not even apply, and a variable might be set as it is already.
+    """
     for playbook in playbooks if stack else ():
-        for host, root, path in sorted(patched(playbook)):
+        for host, root, path in (*sorted(patched(playbook)), *_env_files(playbook, system)):
             _refuse(host, f"{root.rstrip('/')}/{path}", stack)
+
+
+def _env_files(playbook: Playbook, system: System) -> Iterator[tuple[str, str, str]]:
+    """The files (host, root, path) that its env steps write to."""
+    for step in playbook.steps:
+        for name in step.action.services if isinstance(step.action, Env) else ():
+            service = system.services[name]
+            if service.env is not None:
+                yield service.host, *service.env.place
 
 
 def refuse_touching(plan: Plan, stack: Sequence[Kept]) -> None:

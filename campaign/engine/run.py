@@ -22,6 +22,7 @@ from campaign.engine.stop import Abandoned, Stopped
 from campaign.engine.wayback import RecordedWay
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
+from campaign.ledger.keeping import KEEP_RUN
 from campaign.ledger.reads import Ledger
 from hypotheses.verdict import Verdict
 from playbooks.hosts.connection import HostError, HostLost
@@ -234,7 +235,7 @@ class _Walk:
             left = f"{error or 'keeping was abandoned'}; run 'campaign recover' to finish it"
         self._kept = keeping.told(boots[-1])
         try:
-            with self._walks[-1].doing("keep what it changed", "keep run") as doing:
+            with self._walks[-1].doing("keep what it changed", KEEP_RUN) as doing:
                 doing.detail = self._kept
             kept = records.KeptRun(running.id, self._session.clock())
             self._session.recorder.add(kept)

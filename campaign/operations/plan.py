@@ -166,7 +166,7 @@ def plan_on(
 
     refuse_outstanding(hosts)
     stack = kept.kept_on(hosts)
-    kept.refuse_patched(playbooks, stack)
+    kept.refuse_meant(playbooks, system, stack)
     playbooks, standing = tuple(map(_seeded, playbooks)), kept.condition(stack)
     with _ledger(workspace) as ledger:
         check_accepted(accepted, system, playbooks, ledger)

@@ -17,7 +17,7 @@ from playbooks.hosts.stack import KEPT, LEAVING
 
 @dataclass(frozen=True)
 class Release:
-    """`runs` are outstanding now, as far as their hosts answer; what could not be is `remaining`."""
+    """`runs` are outstanding now, as far as their hosts answer; `remaining` is left to do."""
 
     runs: tuple[Kept, ...] = ()
     remaining: tuple[str, ...] = ()
@@ -57,7 +57,8 @@ def settle_undecided(hosts: Hosts, absent: Collection[str], stack: Sequence[Kept
     One that some host keeps is kept on all; any other is put back, unless a host that does not
     answer may keep it.
     """
-    runs, remaining = [], []
+    runs: list[Kept] = []
+    remaining: list[str] = []
     answering = {*hosts.names()} - {*absent}
     for one in stack:
         stages = {there.stage for there in one.on.values()}

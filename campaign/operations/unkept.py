@@ -6,8 +6,9 @@ from campaign.engine.booking import Books
 from campaign.engine.kept import Kept
 from campaign.engine.putback import Restored
 from campaign.ledger import records
+from campaign.ledger.keeping import KEEP_RUN
 from campaign.ledger.reads import Ledger
-from campaign.ledger.records import Run
+from campaign.ledger.records import Run, Step
 from campaign.ledger.stack import Staying
 
 
@@ -26,7 +27,7 @@ def close_kept(books: Books, kept: Kept, restored: Restored, away: bool, started
 def close_gone(books: Books, stack: Collection[Kept], answered: Collection[str]) -> tuple[Run, ...]:
     """The runs that were to stay and are on none of their hosts, all of which have `answered`.
 
-    Somebody has put them back, or an agent alone what had become outstanding. Errors: CampaignError.
+    Somebody has put them back, or an agent alone what was outstanding. Errors: CampaignError.
     """
     with Ledger.open(books.recorder.path) as ledger:
         gone = [ledger.run(one.run) for one in ledger.staying() if _answered(one, answered)]
@@ -67,10 +68,15 @@ def note_staying(books: Books, run: Run, stack: Sequence[Kept]) -> bool:
     if kept is None:
         return False
     with Ledger.open(books.recorder.path) as ledger:
+        boots, steps = ledger.boots(run.id), ledger.steps(run.id)
         known = ledger.kept(run.id) is not None
+    step = Step(
+        books.recorder.new_id(), run.id, boots[-1].id, len(steps) + 1, "keep what it changed",
+        KEEP_RUN, kept.kept_at, kept.kept_at, "completed",
+    )  # fmt: skip
     with books.recorder.transaction():
         if not known:
-            books.recorder.add(records.KeptRun(run.id, kept.kept_at))
+            books.recorder.add_all([records.KeptRun(run.id, kept.kept_at), step])
         at = run.ended_at or books.clock()
         books.close_run(run.id, run.status, "clean", at, run.error or "", kept=True)
     return True
