@@ -1,5 +1,7 @@
 """Runs that keep what they changed: conditions of later runs, and put back in any order."""
 
+import json
+
 import pytest
 from engine_stage import Stage
 
