@@ -1,11 +1,13 @@
 """From checked shapes to the frozen dataclasses that everything else works with."""
 
+import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
+from playbooks import probes
 from playbooks.language import parse_schema, schema, system_schema
 from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
@@ -231,6 +233,10 @@ def _patch(shape: schema.PatchShape, filling: Filling) -> tuple[Patch, str]:
         case schema.ReplacePatchShape(replace=one):
             change = Replace(one.path, one.old, one.new, one.count)
             title = f"replace in {one.path}"
+        case schema.ProbePatchShape(probe=probe, into=into):
+            file = probes.file(probe)
+            change = Upload(file, posixpath.normpath(f"{into}/{file.name}"))
+            title = f"upload the {probe} probe"
     root = below(filling.root, shape.root)
     return Patch(shape.host or filling.only, root, change, tuple(shape.removes)), title
 

@@ -236,10 +236,16 @@ def _patch(document: Document, patch: Node, scope: Scope) -> None:
     for node in (*patch.get("diff").texts(), *patch.get("upload").texts()):
         _file(document, node, scope.system.root)
     for node in (*patch.get("to").texts(), *patch.get("replace", "path").texts()):
-        path = PurePosixPath(node.text)
-        if path.is_absolute() or ".." in path.parts or not path.parts:
-            what = f"{shown(node.text)} leaves the root: give a path below it"
-            document.report(node.mark, what)
+        _below(document, node, is_root=False)
+    for node in patch.get("into").texts():
+        _below(document, node, is_root=True)
+
+
+def _below(document: Document, node: Node, *, is_root: bool) -> None:
+    """Reports a path that leaves the patch's root, or is the root itself where it may not be."""
+    path = PurePosixPath(node.text)
+    if path.is_absolute() or ".." in path.parts or not (path.parts or is_root):
+        document.report(node.mark, f"{shown(node.text)} leaves the root: give a path below it")
 
 
 def _file(document: Document, node: Node, root: Path) -> None:

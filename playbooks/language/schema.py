@@ -59,11 +59,17 @@ class ReplacePatchShape(_PatchShape):
     replace: ReplaceShape = entry("replacement", "An exact replacement in one file.")
 
 
+class ProbePatchShape(_PatchShape):
+    probe: Literal["checksum"] = entry("probe", "A probe that comes with campaign.")
+    into: Text = entry("folder", "Where its file goes, relative to the root.", ".")
+
+
 PatchShape = Annotated[
     Annotated[DiffPatchShape, Tag("=diff")]
     | Annotated[UploadPatchShape, Tag("=upload")]
-    | Annotated[ReplacePatchShape, Tag("=replace")],
-    one_of("diff", "upload", "replace"),
+    | Annotated[ReplacePatchShape, Tag("=replace")]
+    | Annotated[ProbePatchShape, Tag("=probe")],
+    one_of("diff", "upload", "replace", "probe"),
 ]
 
 
