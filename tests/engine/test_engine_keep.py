@@ -45,6 +45,8 @@ def test_a_kept_run_is_a_condition_of_the_next_and_put_back_by_its_name(stage: S
     assert "here:" + str(stage.root / "src" / "rule.py") in status.out
     shown = stage.run("runs", "show", run).out
     assert f"kept, until campaign recover {run}" in shown
+    report = stage.run("report").out
+    assert f"{run} keeps what it changed" in " ".join(report.split())
     back = stage.run("recover", "fix")
     assert back.code == 0, back.err
     assert f"{run} keeps nothing any more" in back.out
