@@ -37,6 +37,7 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
         yield from _boot(planned, boot, forecast, diffs)
     yield ""
     yield f"In all: {_cost(planned)}"
+    yield from _kept(planned)
     if any(one.guessed for one in plan.forecast):
         yield "  Guessed where this ledger has no past cycle or run to go by."
     for one in planned.past:
@@ -121,12 +122,15 @@ def _later(planned: Planned, boot: Boot) -> tuple[str, ...]:
     """What a plan that keeps its changes says of the way back; nothing for any other boot."""
     if not planned.plan.keep or boot.playbook is not None:
         return ()
-    count = len(planned.plan.measured[-1].edits)
-    return (
-        f"     {count} file{'s' if count != 1 else ''} stay{'s' if count == 1 else ''} as changed, "
-        "and the services as they run, until campaign recover",
-        "     then, or at once where the run fails or its verdict is invalid:",
-    )
+    return ("     nothing is put back or restarted now; later:",)
+
+
+def _kept(planned: Planned) -> Iterator[str]:
+    """What stays at the end."""
+    if planned.plan.keep:
+        files = count(len(planned.plan.measured[-1].edits), "file")
+        yield f"  KEEP: {files} as changed, on the hosts, until campaign recover RUN"
+        yield "  (where the run fails or its verdict is invalid, everything is put back at once)"
 
 
 def _hooks(planned: Planned, boot: Boot) -> Iterator[str]:

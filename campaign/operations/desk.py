@@ -62,10 +62,14 @@ def baseline(
     """The baselines under the conditions of most playbooks that remove suspects, all alike.
 
     The newer ones where as many have others; and those that the ledger's own suspects were held
-    against where no playbook has a baseline.
+    against where no playbook has a baseline. None that ran over other kept changes than there are.
     """
-    seen = ledger.observations_of(kind="baseline")
     kept = {KEPT: ledger.kept_condition()}
+    seen = [
+        one
+        for one in ledger.observations_of(kind="baseline")
+        if kept.items() <= one.conditions.items()
+    ]
     wanted = [{**one, **kept} for one in control_conditions(system, playbooks)]
     return held_against(seen, wanted) or ledger.baselines(seen)
 

@@ -68,11 +68,10 @@ class Status:
 def status_with_hosts(workspace: Workspace) -> Status:
     """As `status`; where runs were interrupted, or keep what they changed, the hosts are asked what
 
-    became of it, and where the ledger knows of no run yet. It learns what a host did by itself.
-    Errors: as `status`.
+    became of it. The ledger learns what a host did by itself. Errors: as `status`.
     """
     found = status(workspace)
-    if found.runs and not (found.left or found.kept):
+    if not (found.left or found.kept):
         return found
     from campaign.operations.contact import contact
 

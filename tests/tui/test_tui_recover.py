@@ -45,9 +45,18 @@ def test_an_interrupted_run_is_offered_recovery(toy: Toy) -> None:
 def test_what_a_run_keeps_is_shown_and_put_back(toy: Toy) -> None:
     toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
     before = toy.tree()
-    assert toy.run("run", "fix", "-y", "--keep", "-e", "trials=5").returncode == 0
 
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "rule")
+        await pilot.press("r")
+        await shows(pilot, "Does it fail in safe mode?")
+        await pilot.press(*"fix")
+        await shows(pilot, "campaign run fix")
+        await pilot.press("ctrl+k")
+        await shows(pilot, "campaign run fix --keep")
+        await pilot.press("ctrl+s")
+        await shows(pilot, "KEEP: 2 files as changed")
+        await pilot.press("y")
         await shows(pilot, "KEPT  fix-", "for rule: 2 files on here since", "idle")
         await pilot.press("K")
         await shows(pilot, "Every host is put back")
