@@ -7,6 +7,8 @@ from typing import Literal
 
 from hypotheses.assumptions import DEFAULTS, Settings
 from playbooks.expressions import Expression
+from playbooks.sessions.spec import Sessions
+from playbooks.templates import uses
 
 LEASE_S = 600.0
 """How long an operator may be gone where campaign.yaml says nothing else."""
@@ -285,8 +287,8 @@ class ParseSpec:
 class Reproducer:
     """Templates `{{ name }}` in `command`, `env` values and `trials` are filled from variables.
 
-    `exposure` is what failures are counted against besides trials: how long these ran, or how
-    often they tried.
+    `sessions` are what campaign drives itself where there is no command. `exposure` is what
+    failures are counted against besides trials: how long these ran, or how often they tried.
     """
 
     name: str
@@ -300,6 +302,21 @@ class Reproducer:
     trials: str | None = None
     crash_is: Literal["invalid", "fail"] = "invalid"
     exposure: Literal["seconds", "attempts"] | None = None
+    sessions: Sessions | None = None
+
+    @property
+    def used(self) -> list[str]:
+        """The variables that it uses, as often as it does, but for `trials`."""
+        own = self.sessions.variables if self.sessions else ()
+        return [
+            *own,
+            *(name for text in (*self.command, *self.env.values()) for name in uses(text)),
+        ]
+
+    @property
+    def told(self) -> str:
+        """What drives the trials, in words that change whenever it does."""
+        return self.sessions.told if self.sessions else " ".join(self.command)
 
 
 @dataclass(frozen=True)
@@ -317,11 +334,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Budget:
-    """What the whole campaign may cost; None: no limit."""
+    """What the whole campaign may cost; None: no limit. `seconds`: that it occupies the system."""
 
     downtime_s: float | None = None
     restarts: int | None = None
     money: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

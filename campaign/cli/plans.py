@@ -12,11 +12,11 @@ from campaign.engine.hooks import hooks_of
 from campaign.errors import CampaignError, Exit
 from campaign.operations.confirmed import Confirmed, confirmed
 from campaign.operations.plan import Planned
-from campaign.redact import Redactor
 from playbooks.diff import unified
 from playbooks.edits import FileEdit
 from playbooks.plan import Boot, BootForecast
 from playbooks.playbook import Playbook, Reproduce, Step
+from playbooks.redact import Redactor
 
 
 def as_text(planned: Planned, *, diffs: bool) -> str:

@@ -95,14 +95,17 @@ def _lines(found: Status) -> Iterator[str]:
 def _spent(found: Status, currency: str) -> str:
     """What was spent, of as much as campaign.yaml allows where it does."""
     said, total = found.declared, found.total
-    if said is None or (said.restarts, said.downtime_s, said.money) == (None, None, None):
+    if said is None or not said.limited:
         return spent(total, currency)
     restarts, down = count(total.restarts, "restart"), seconds(total.downtime_s)
     if said.restarts is not None:
         restarts = f"{total.restarts} of {count(said.restarts, 'restart')}"
     if said.downtime_s is not None:
         down += f" of {seconds(said.downtime_s)}"
-    parts = [restarts, f"{down} down", f"{seconds(total.occupied_s)} occupied"]
+    occupied = seconds(total.occupied_s)
+    if said.seconds is not None:
+        occupied += f" of {seconds(said.seconds)}"
+    parts = [restarts, f"{down} down", f"{occupied} occupied"]
     if said.money is not None:
         parts.append(f"{total.money:.2f} of {money(said.money, currency)}")
     elif currency or total.money:

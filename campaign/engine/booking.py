@@ -1,8 +1,6 @@
 """What restart cycles cost and how runs end, as the ledger books it."""
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from campaign.engine.cycle import Lived
@@ -20,7 +18,6 @@ class Books:
 
     recorder: Recorder
     cost: Cost
-    clock: Callable[[], float] = time.time
 
     def cycle(self, boot_id: str, run: str, lived: Lived, outcome: str) -> str:
         """Charges a restart cycle to `run`, once; returns its id."""

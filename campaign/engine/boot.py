@@ -1,10 +1,12 @@
 """One boot of a run: the transition into it, the proof, its measures, the proof again."""
 
 import json
+import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from functools import partial
+from math import inf, isinf
 
 from campaign.engine import (
     evidence,
@@ -15,6 +17,7 @@ from campaign.engine import (
     transition,
     versions,
 )
+from campaign.engine.budget import measuring_s
 from campaign.engine.hooks import Hooks
 from campaign.engine.judge import BootEvidence
 from campaign.engine.measure import Place, Seen, StepFailed
@@ -49,6 +52,7 @@ class BootWalk:
         self._started = session.clock()
         self._passage = Passage(session, boot, self.id, steps, hooks)
         self._proof = Proof(())
+        self._until = inf
         self._beside: Mapping[str, Mapping[str, str]] = {}
         self._versions: Mapping[str, str] = {}
 
@@ -80,6 +84,7 @@ class BootWalk:
         Errors: StepFailed, Stopped, HostLost, CampaignError.
         """
         seen = Seen()
+        self._until = time.monotonic() + self._affordable_s()
         try:
             for step in self.boot.measures:
                 self._session.stop.check()
@@ -222,6 +227,16 @@ class BootWalk:
                 return f"waited {action.seconds:g} s"
         raise StepFailed(f"{kind_of(step.action)} is not a measure")
 
+    def _affordable_s(self) -> float:
+        """For how long it may measure; see `measuring_s`."""
+        session = self._session
+        if isinf(session.limits.seconds) and isinf(session.limits.money):
+            return inf
+        with Ledger.open(session.workspace.ledger) as ledger:
+            left = session.limits.after(ledger.total_cost())
+        back = self._passage.down_s if self.boot.changed else 0.0
+        return measuring_s(left, session.clock() - self._started, back, session.system.cost)
+
     def _place(self) -> Place:
         return Place(
             self.run,
@@ -231,6 +246,7 @@ class BootWalk:
             self._passage.cursors,
             self._conditions(),
             self._proof,
+            self._until,
         )
 
     def _conditions(self) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from campaign.engine.commands import CommandFailed
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once, at_once
+from playbooks.agent import clock
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import Health, Started, Stopped
@@ -161,12 +162,12 @@ def live(
     try:
         passage.go()
     except HostError as error:
-        lived.ended_at = time.time()
+        lived.ended_at = clock.now()
         if stop is not None:
             stop.check()
         raise CycleFailed(told(error), lived) from error
     except BaseException:
-        lived.ended_at = time.time()
+        lived.ended_at = clock.now()
         raise
 
 

@@ -18,7 +18,7 @@ from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.logs import Cursor
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import Boot
-from playbooks.playbook import Collect, Compare
+from playbooks.playbook import Collect, Compare, LogSide
 from playbooks.services.specs import specs_of
 from playbooks.system import Service
 
@@ -27,8 +27,8 @@ class Passage:
     """Brings the services of a boot down and up again.
 
     `cursors` gives, for each service, where its log stood when the boot began; `since` when the
-    stop was requested, on the host's clock (None: nothing was stopped), and `cycle_id` the cycle in
-    the ledger (None: there was none).
+    stop was requested, on the host's clock (None: nothing was stopped), `cycle_id` the cycle in the
+    ledger (None: there was none), and `down_s` how long it took everything down.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Passage:
         self.cursors: dict[str, Cursor] = {}
         self.cycle_id: str | None = None
         self.since: float | None = None
+        self.down_s = 0.0
         self._session = session
         self._boot = boot
         self._boot_id = boot_id
@@ -129,6 +130,7 @@ class Passage:
 
     def _book(self, lived: Lived, outcome: str) -> None:
         self.since = None if self._boot.reload else lived.requested_at
+        self.down_s = lived.downtime_s
         books = Books(self._session.recorder, self._session.system.cost)
         self.cycle_id = books.cycle(self._boot_id, self._steps.run, lived, outcome)
         self.cursors.update({name: one.cursor for name, one in lived.started.items()})
@@ -142,5 +144,5 @@ def _logs_read(boot: Boot) -> set[str]:
             case Collect(services=services):
                 names.update(services)
             case Compare(left=left, right=right, known_bad=bad):
-                names.update(side.log for side in (left, right, bad) if side is not None)
+                names.update(one.log for one in (left, right, bad) if isinstance(one, LogSide))
     return names

@@ -16,6 +16,8 @@ from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.survey import Runnable
 from playbooks.plan import Boot, Plan, with_groups
 from playbooks.playbook import Command, Reproduce, Step
+from playbooks.sessions.job import lacking
+from playbooks.sessions.spec import Sessions
 from playbooks.system import Guard, Reproducer, Service, System
 from playbooks.templates import render
 
@@ -176,6 +178,9 @@ def _refuse_missing(boot: Boot, system: System, hosts: Hosts) -> None:
     """A reproducer that cannot start; one that a step of the boot could have made is believed."""
     made = {(edit.host, edit.where) for edit in boot.edits}
     for reproducer, argv in _reproductions((*boot.before, *boot.measures), boot, system):
+        if reproducer.sessions:
+            _refuse_undriven(reproducer.name, reproducer.sessions)
+            continue
         runnable = Runnable(argv, reproducer.cwd, reproducer.env.get("PATH"))
         (lacks,) = hosts.peek(reproducer.on).lacking([runnable])
         if lacks is not None and (reproducer.on, lacks.path) not in made:
@@ -184,6 +189,12 @@ def _refuse_missing(boot: Boot, system: System, hosts: Hosts) -> None:
                 f"reproducer {reproducer.name!r} cannot run on host {reproducer.on}: {lacks.why}",
                 "correct its command: or cwd: in campaign.yaml",
             )
+
+
+def _refuse_undriven(name: str, sessions: Sessions) -> None:
+    missing = lacking(sessions)
+    if missing:
+        raise CampaignError(Exit.USAGE, f"reproducer {name!r} {missing.what}", missing.fix)
 
 
 def _reproductions(

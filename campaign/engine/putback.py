@@ -50,15 +50,6 @@ class Restored:
     def dirty(self) -> bool:
         return bool(self.remaining)
 
-    def then(self, later: "Restored") -> "Restored":
-        """This, and what was done after it: what is left then is left of both."""
-        return Restored(
-            (*self.paths, *later.paths),
-            (*self.cycles, *later.cycles),
-            later.remaining,
-            (*self.lapses, *later.lapses),
-        )
-
 
 @dataclass
 class Undoing:

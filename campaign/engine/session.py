@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,10 +18,11 @@ from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.recorder import Recorder
-from campaign.redact import Redactor
 from campaign.workspace import Workspace
+from playbooks.agent import clock
 from playbooks.hosts.connection import Channel, HostError, HostLost
 from playbooks.hosts.host import Host
+from playbooks.redact import Redactor
 from playbooks.system import LEASE_S, System
 from playbooks.system import Host as Machine
 
@@ -238,4 +238,4 @@ class Session:
     limits: Limits = NO_LIMITS
     guards: Guards = field(default_factory=no_guards)
     stack: "tuple[Kept, ...]" = ()
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = clock.now

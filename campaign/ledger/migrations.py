@@ -71,9 +71,21 @@ def attributes(db: Database) -> None:
 
 
 @MIGRATIONS()
+def contexts(db: Database) -> None:
+    """What stands around the lines of keys that did not simply match."""
+    _execute(db, "011_contexts.sql")
+
+
+@MIGRATIONS()
+def latency(db: Database) -> None:
+    """How long the rounds of sessions took."""
+    _execute(db, "012_latency.sql")
+
+
+@MIGRATIONS()
 def kept(db: Database) -> None:
     """Runs whose changes stay on the hosts."""
-    _execute(db, "011_kept.sql")
+    _execute(db, "013_kept.sql")
 
 
 def bring_up_to_date(database: Database) -> None:

@@ -234,6 +234,15 @@ class Ledger(
             comparison,
         )
 
+    def comparison_contexts(self, comparison: str) -> Mapping[str, records.ComparisonContext]:
+        """What stands around the lines of those keys, by key; earlier ledgers kept none."""
+        rows = self._records(
+            records.ComparisonContext,
+            "SELECT * FROM comparison_context WHERE comparison = ?",
+            comparison,
+        )
+        return {one.key: one for one in rows}
+
     def verdicts(self, run: str) -> tuple[records.Verdict, ...]:
         """A run's verdicts, oldest first."""
         return self._records(

@@ -24,8 +24,10 @@ Record = (
     | records.Trial
     | records.TrialExposure
     | records.TrialAttribute
+    | records.RoundLatency
     | records.Comparison
     | records.ComparisonKey
+    | records.ComparisonContext
     | records.Verdict
     | records.Artifact
 )
@@ -74,8 +76,10 @@ TABLES: Mapping[type[Record], Table] = {
     records.Trial: _table("trial", "observation result"),
     records.TrialExposure: _table("trial_exposure", "observation position"),
     records.TrialAttribute: _table("trial_attribute", "observation position name"),
+    records.RoundLatency: _table("round_latency", "observation round what"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
+    records.ComparisonContext: _table("comparison_context", "comparison"),
     records.Verdict: _table("verdict", "id run hypothesis word"),
     records.Artifact: _table("artifact", "id run step sha256"),
 }

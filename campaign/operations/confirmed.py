@@ -10,9 +10,9 @@ from typing import Any
 
 from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import Planned
-from campaign.redact import Redactor
 from playbooks.plan import Boot
 from playbooks.playbook import Playbook, Reproduce
+from playbooks.redact import Redactor
 from playbooks.schedule import Schedule
 
 MOST_TOLD = 3

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 class Declared:
     """The campaign's name, symptom, currency and budget; a limit that is None is not set.
 
-    `downtime_s` in seconds, `money` in `currency`. `controls` are the conditions that playbooks
-    which remove a suspect will be held against, as far as their files tell.
+    `downtime_s` in seconds, `money` in `currency`, `seconds` of the system being occupied.
+    `controls` are the conditions that playbooks which remove a suspect will be held against, as
+    far as their files tell.
     """
 
     name: str
@@ -35,7 +36,14 @@ class Declared:
     restarts: int | None
     downtime_s: float | None
     money: float | None
+    seconds: float | None
     controls: tuple[Mapping[str, str], ...]
+
+    @property
+    def limited(self) -> bool:
+        """Whether the budget limits anything."""
+        limits = self.restarts, self.downtime_s, self.money, self.seconds
+        return any(one is not None for one in limits)
 
 
 def declared(workspace: Workspace) -> Declared | None:
@@ -90,6 +98,7 @@ def _loaded(workspace: Workspace) -> Declared | None:
         budget.restarts,
         budget.downtime_s,
         budget.money,
+        budget.seconds,
         _controls(workspace, system),
     )
 

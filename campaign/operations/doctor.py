@@ -9,10 +9,10 @@ from campaign.engine.session import Hosts
 from campaign.errors import CampaignError
 from campaign.operations import host_checks, service_checks
 from campaign.operations.findings import Checkup, Finding, guarded
-from campaign.redact import Redactor
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.ssh_config import by_hand
+from playbooks.redact import Redactor
 from playbooks.system import Host as Machine
 from playbooks.system import Service, System
 

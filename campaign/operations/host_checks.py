@@ -11,6 +11,8 @@ from campaign.operations.findings import Finding, guarded, listed
 from playbooks.hosts.files import Journal
 from playbooks.hosts.host import Host
 from playbooks.hosts.survey import Holder, Runnable, Survey
+from playbooks.sessions.job import lacking
+from playbooks.sessions.spec import Sessions
 from playbooks.system import Host as Machine
 from playbooks.system import Reproducer, Service, SystemdSpec
 
@@ -153,6 +155,9 @@ def examine_reproducers(
 ) -> Iterator[Finding]:
     """Whether each of the host's reproducers can start, as far as no variable says how."""
     for one in reproducers:
+        if one.sessions:
+            yield _driver(machine.name, one.name, one.sessions)
+            continue
         fixed = tuple(takewhile(lambda word: "{{" not in word, one.command))
         lacks = host.lacking([Runnable(fixed, one.cwd, one.env.get("PATH"))])[0] if fixed else None
         what, name = f"reproducer {one.name} can start", machine.name
@@ -162,3 +167,12 @@ def examine_reproducers(
             what = f"reproducer {one.name} cannot start: {lacks.why}"
             fix = "correct its command: or cwd: in campaign.yaml"
             yield Finding(name, "reproducer", what, "fail", fix)
+
+
+def _driver(host: str, reproducer: str, sessions: Sessions) -> Finding:
+    """Whether campaign can drive these sessions itself."""
+    missing = lacking(sessions)
+    if missing is None:
+        return Finding(host, "reproducer", f"reproducer {reproducer} can start")
+    what = f"reproducer {reproducer} {missing.what}"
+    return Finding(host, "reproducer", what, "fail", missing.fix)

@@ -16,11 +16,11 @@ from campaign.ledger import records
 from campaign.ledger.recorder import Recorder
 from campaign.ledger.records import ARM
 from campaign.operations.plan import Request, load
-from campaign.redact import Redactor
 from campaign.workspace import Workspace
 from hypotheses.observation import Result
 from playbooks.parsers.parser import MAX_TRIALS
 from playbooks.playbook import Patch, Playbook, Reproduce
+from playbooks.redact import Redactor
 
 CHUNK = 1 << 20
 

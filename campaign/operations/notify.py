@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from campaign.engine.events import Emit, Note
 from campaign.errors import Exit
-from campaign.redact import Redactor
+from playbooks.redact import Redactor
 from playbooks.system import Notice, System
 
 if TYPE_CHECKING:

@@ -163,6 +163,7 @@ def plan_on(
     from campaign.engine import keeping, kept
     from campaign.engine.preflight import refuse_outstanding, refuse_unready
     from campaign.engine.rules import with_rules
+    from campaign.engine.sides import refuse_unprinted
 
     refuse_outstanding(hosts)
     stack = kept.kept_on(hosts)
@@ -179,6 +180,7 @@ def plan_on(
             raise CampaignError(Exit.USAGE, str(error)) from error
         kept.refuse_touching(made, stack)
         kept.refuse_not_as_kept(stack, system, hosts)
+        refuse_unprinted(playbooks, ledger, workspace.artifacts)
         refuse_unready(made, system, hosts)
         controls = Controls(system, ledger, playbooks, accepted, standing)
         refuse_unreproduced(controls)

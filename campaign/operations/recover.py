@@ -1,7 +1,6 @@
 """recover: puts back what an interrupted run left, from the hosts' own journals."""
 
 import os
-import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from campaign.operations.plan import open_hosts
 from campaign.operations.release import named, refuse_unkept, release, settle_undecided
 from campaign.operations.unkept import charge, close_gone, close_kept, note_staying
 from campaign.workspace import Workspace
+from playbooks.agent import clock
 from playbooks.hosts.connection import HostError
 from playbooks.language.problems import LoadError
 from playbooks.system import Cost, Host
@@ -99,13 +99,13 @@ def recover(workspace: Workspace, accepted: Sequence[str] = (), run: str = "") -
     that keeps anything or was left, REFUSED where another operator holds a host).
     """
     reach = _reach(workspace)
-    started = time.time()
+    started = clock.now()
     with reach.hosts as hosts:
         absent = _dial(hosts)
         found = _put_back(workspace, hosts, absent, accepted, run)
     unreached = tuple(Unreached(name, error) for name, error in absent.items())
     done = Recovered(
-        found.restored if found.own is None else found.restored.then(found.own),
+        found.restored if found.own is None else _both(found.restored, found.own),
         note=reach.note,
         accepted=found.accepted,
         unreached=unreached,
@@ -158,7 +158,7 @@ def _put_back(
     restored = put_back(hosts, absent=absent)
     undecided = settle_undecided(hosts, absent, stack)
     if undecided.runs:
-        restored = restored.then(put_back(hosts, absent=absent))
+        restored = _both(restored, put_back(hosts, absent=absent))
     restored = replace(restored, remaining=(*restored.remaining, *undecided.remaining))
     own = None
     if wanted is not None and wanted not in undecided.runs and not restored.dirty:
@@ -167,6 +167,16 @@ def _put_back(
         own = put_back(hosts, absent=absent)
         own = replace(own, remaining=(*own.remaining, *failed))
     return _PutBack(restored, kept, kept_on(hosts, absent), wanted, own)
+
+
+def _both(first: Restored, later: Restored) -> Restored:
+    """What was done first, and then; what is left after that is left of both."""
+    return Restored(
+        (*first.paths, *later.paths),
+        (*first.cycles, *later.cycles),
+        later.remaining,
+        (*first.lapses, *later.lapses),
+    )
 
 
 def _wanted(workspace: Workspace, stack: Sequence[KeptRun], run: str) -> KeptRun | None:
@@ -196,7 +206,7 @@ def note_lapses(hosts: Hosts, books: Books) -> tuple[HostLapse, ...]:
     greetings = [hosts[name].greeting for name in hosts.names()]
     if not any(one.lapsed_agents for one in greetings) or any(one.outstanding for one in greetings):
         return ()
-    started, restored = time.time(), put_back(hosts)
+    started, restored = clock.now(), put_back(hosts)
     _close(books, Recovered(restored, stack=kept_on(hosts)), restored, hosts.names(), started)
     return restored.lapses
 
@@ -248,8 +258,8 @@ def _close(
     state = "dirty" if restored.dirty or unreached else "clean"
     for run in left:
         if state == "dirty" or not note_staying(books, run, done.stack):
-            at = run.ended_at or books.clock()
-            books.close_run(run.id, run.status, state, at, run.error or "", back=books.clock())
+            at = run.ended_at or clock.now()
+            books.close_run(run.id, run.status, state, at, run.error or "", back=clock.now())
     runs = tuple(run.id for run in left)
     if state == "dirty":
         return replace(done, awaiting=runs, unreached=unreached)
@@ -267,7 +277,7 @@ def _note_kept(recorder: Recorder, accepted: Sequence[Kept]) -> None:
         (one.batch, keep_name(one.host, one.name)): _told(one, recorder.path.parent)
         for one in accepted
     }
-    now = time.time()
+    now = clock.now()
     with Ledger.open(recorder.path) as ledger, recorder.transaction():
         for run in _left(ledger):
             taken = len(ledger.steps(run.id))

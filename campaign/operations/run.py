@@ -19,8 +19,8 @@ from campaign.ledger.recorder import Recorder
 from campaign.operations.confirmed import Confirmed, as_confirmed, confirmed
 from campaign.operations.notify import notify
 from campaign.operations.plan import Planned, Request, load, open_hosts, plan_on
-from campaign.redact import Redactor
 from campaign.workspace import Workspace
+from playbooks.redact import Redactor
 
 if TYPE_CHECKING:
     from campaign.engine.lapses import HostLapse

@@ -2,7 +2,7 @@
 
 import shutil
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +45,10 @@ class Listed:
 
 @dataclass(frozen=True)
 class Shown:
-    """A run whole, each part in the order it happened; `keys` by comparison id."""
+    """A run whole, each part in the order it happened.
+
+    `keys` are by comparison id, `contexts` by comparison id and key.
+    """
 
     listed: Listed
     boots: tuple[records.Boot, ...]
@@ -59,7 +62,9 @@ class Shown:
     splits: tuple[Split, ...]
     comparisons: tuple[records.Comparison, ...]
     keys: dict[str, tuple[records.ComparisonKey, ...]]
+    contexts: dict[str, Mapping[str, records.ComparisonContext]]
     artifacts: tuple[records.Artifact, ...]
+    latencies: tuple[records.RoundLatency, ...]
 
 
 def listed(
@@ -154,7 +159,9 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             splits=splits_of(ledger.attributes_of([run.id]).get(run.id, {})),
             comparisons=comparisons,
             keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
+            contexts={one.id: ledger.comparison_contexts(one.id) for one in comparisons},
             artifacts=ledger.artifacts(run.id),
+            latencies=ledger.latencies_of([run.id]).get(run.id, ()),
         )
 
 

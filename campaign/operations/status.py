@@ -57,8 +57,9 @@ class Status:
         """Whether more was spent than the budget allows."""
         if self.declared is None:
             return False
-        limits = self.declared.restarts, self.declared.downtime_s, self.declared.money
-        spent = self.total.restarts, self.total.downtime_s, self.total.money
+        said, total = self.declared, self.total
+        limits = said.restarts, said.downtime_s, said.money, said.seconds
+        spent = total.restarts, total.downtime_s, total.money, total.occupied_s
         return any(
             limit is not None and so_far > limit
             for so_far, limit in zip(spent, limits, strict=True)

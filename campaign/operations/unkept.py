@@ -10,6 +10,7 @@ from campaign.ledger.keeping import KEEP_RUN
 from campaign.ledger.reads import Ledger
 from campaign.ledger.records import Run, Step
 from campaign.ledger.stack import Staying
+from playbooks.agent import clock
 
 
 def close_kept(books: Books, kept: Kept, restored: Restored, away: bool, started: float) -> None:
@@ -44,7 +45,7 @@ def _answered(staying: Staying, answered: Collection[str]) -> bool:
 
 def _close(books: Books, run: Run, state: str) -> None:
     """Whether it is whole again; when it ended stays as it was."""
-    now = books.clock()
+    now = clock.now()
     with books.recorder.transaction():
         books.close_run(run.id, run.status, state, run.ended_at or now, run.error or "", back=now)
         if state == "clean":
@@ -59,7 +60,7 @@ def charge(books: Books, run: Run, restored: Restored, started: float) -> None:
         position = len(ledger.boots(run.id))
     with books.recorder.transaction():
         boot = books.way_back(run.batch, position, started)
-        books.charge_way_back(boot, run.id, restored, started, books.clock())
+        books.charge_way_back(boot, run.id, restored, started, clock.now())
 
 
 def note_staying(books: Books, run: Run, stack: Sequence[Kept]) -> bool:
@@ -77,6 +78,6 @@ def note_staying(books: Books, run: Run, stack: Sequence[Kept]) -> bool:
     with books.recorder.transaction():
         if not known:
             books.recorder.add_all([records.KeptRun(run.id, kept.kept_at), step])
-        at = run.ended_at or books.clock()
+        at = run.ended_at or clock.now()
         books.close_run(run.id, run.status, "clean", at, run.error or "", kept=True)
     return True

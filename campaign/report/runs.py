@@ -17,6 +17,9 @@ from hypotheses.rates import rate_text, share_text
 from hypotheses.splits import splits_of
 from hypotheses.tally import Tally
 
+SESSIONS = 12
+"""As many failed sessions are named in one line."""
+
 
 @dataclass(frozen=True)
 class Trials:
@@ -61,6 +64,8 @@ class RunPart:
     restart_faults: tuple[str, ...]
     splits: tuple[str, ...]
     mismatches: tuple[str, ...]
+    latencies: tuple[str, ...]
+    transcripts: str
     judgements: tuple[Judgement, ...]
     figures: Mapping[str, Figures]
     put_back: str
@@ -125,12 +130,24 @@ def _collect(
         restart_faults=tuple(_restart_faults(whole.cycles)),
         splits=tuple(map(str, splits_of(whole.attributes))),
         mismatches=tuple(map(_mismatches, whole.comparisons)),
+        latencies=tuple(map(str, whole.latencies)),
+        transcripts=_transcripts(run.id, whole),
         judgements=collect_judgements(whole.verdicts),
         figures={one.hypothesis or "": collect_figures(one) for one in whole.verdicts},
         put_back=_put_back(run, whole.edits, whole.steps),
         status=_status(run, whole.steps, whole.terms.imported_by),
         costs=costs,
     )
+
+
+def _transcripts(run: str, whole: Whole) -> str:
+    """How to read the sessions of a run word for word; empty where it had none."""
+    if not whole.latencies:
+        return ""
+    failed = list(dict.fromkeys(whole.failed_sessions))
+    more = f" and {len(failed) - SESSIONS} more" if len(failed) > SESSIONS else ""
+    which = f"; failed: {', '.join(failed[:SESSIONS])}{more}" if failed else ""
+    return f"'campaign runs show {run} --session N'{which}"
 
 
 def _trials(

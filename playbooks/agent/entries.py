@@ -3,7 +3,7 @@
 import os
 from typing import Any, Dict, NamedTuple, Optional, Set, Tuple
 
-from playbooks.agent import procfs
+from playbooks.agent import clock, procfs
 from playbooks.agent.files import State, sha256
 from playbooks.agent.places import components
 
@@ -93,5 +93,5 @@ def new_entry(root: str, path: str, base: State) -> Entry:
     """The entry of a path that is about to leave its base. `root` has no links."""
     clean = "/".join(components(path))
     name = ".campaign-" + str(sha256(os.path.join(root, clean).encode("utf-8", "surrogateescape")))
-    changed_at = procfs.boot_clock() - _TICK_S
+    changed_at = clock.boot_clock() - _TICK_S
     return Entry(root, clean, base, (), name[:26] + ".tmp", changed_at, procfs.boot_id())

@@ -5,7 +5,7 @@ import time
 import weakref
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 
-from playbooks.agent import services
+from playbooks.agent import clock, services
 from playbooks.agent.managed import Life, Managed, Started
 from playbooks.agent.probes import Prober
 from playbooks.agent.session import Handler, Session, VerbError
@@ -71,7 +71,7 @@ class Wait(NamedTuple):
                 time.sleep(0.01)
 
     def _healthy(self, attempts: int) -> Dict[str, Any]:
-        now = time.time()
+        now = clock.now()
         first = max((check.ok_at or now for check in self.checks), default=now)
         return {"healthy_at": now, "first_ok_at": first, "attempts": attempts}
 

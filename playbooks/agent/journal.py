@@ -17,7 +17,7 @@ import json
 import os
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-from playbooks.agent import durable, lapse, procfs, reserve, stack
+from playbooks.agent import clock, durable, lapse, procfs, reserve, stack
 from playbooks.agent.entries import Command, Entry, Trace, command, entry_json, entry_of
 from playbooks.agent.files import discard, sha256, unclaim
 from playbooks.agent.framing import Header
@@ -116,7 +116,7 @@ class Journal:
         entry, boot = self.entries.pop(where), procfs.boot_id()
         if self.specs and entry.intended:
             changed_at = entry.changed_at if entry.boot_id == boot else 0.0
-            self.traces.append(Trace(where, changed_at, procfs.boot_clock(), boot))
+            self.traces.append(Trace(where, changed_at, clock.boot_clock(), boot))
 
     def save(self) -> None:
         """Makes the journal as it is now durable. Raises VerbError ("disk-full", ...)."""

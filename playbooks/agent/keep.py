@@ -1,9 +1,8 @@
 """Verbs of the keep stack: a run's changes stay, are looked at, and become outstanding again."""
 
-import time
 from typing import Any, Dict, Optional, Tuple
 
-from playbooks.agent import procfs
+from playbooks.agent import clock, procfs
 from playbooks.agent.entries import Entry
 from playbooks.agent.files import look
 from playbooks.agent.framing import Header
@@ -48,7 +47,7 @@ def _taken(journal: Journal, run: str, stage: str, facts: Dict[str, Any]) -> Kep
     noted = journal.restarting
     reloaded = tuple(one[len(RELOADED) :] for one in noted if one.startswith(RELOADED))
     entries = tuple(journal.entries.values())
-    made = KeptRun(run, journal.who, stage, time.time(), journal.specs, facts, entries, reloaded)
+    made = KeptRun(run, journal.who, stage, clock.now(), journal.specs, facts, entries, reloaded)
     journal.entries, journal.traces, journal.restarting = {}, [], []
     journal.run, journal.who, journal.specs = "", "", None
     return made

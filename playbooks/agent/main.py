@@ -15,6 +15,7 @@ from typing import Callable, Dict, FrozenSet, Optional, Tuple
 
 from playbooks.agent import (
     apply,
+    clock,
     durable,
     files,
     health,
@@ -62,8 +63,8 @@ def hello(session: Session, request: Header, _body: bytes) -> Tuple[Header, byte
         "hostname": os.uname().nodename,
         "pid": os.getpid(),
         "boot_id": procfs.boot_id(),
-        "boot_clock": procfs.boot_clock(),
-        "clock": time.time(),
+        "boot_clock": clock.boot_clock(),
+        "clock": clock.now(),
         "reaped": reaped,
         "outstanding": journal.summary(known),
         "lapsed_agents": [one.agent for one in known.lapses],
@@ -72,9 +73,9 @@ def hello(session: Session, request: Header, _body: bytes) -> Tuple[Header, byte
     return header, b""
 
 
-def clock(_session: Session, _request: Header, _body: bytes) -> Tuple[Header, bytes]:
+def read_clock(_session: Session, _request: Header, _body: bytes) -> Tuple[Header, bytes]:
     """Verb: what time it is here, since the epoch and since boot."""
-    return {"clock": time.time(), "boot_clock": procfs.boot_clock()}, b""
+    return {"clock": clock.now(), "boot_clock": clock.boot_clock()}, b""
 
 
 _MODULES = (
@@ -94,7 +95,7 @@ _MODULES = (
 
 
 def _verbs() -> Dict[str, Handler]:
-    verbs: Dict[str, Handler] = {"hello": hello, "clock": clock}
+    verbs: Dict[str, Handler] = {"hello": hello, "clock": read_clock}
     for module in _MODULES:
         verbs.update(module.VERBS)
     return verbs

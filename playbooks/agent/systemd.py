@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import Any, Dict, List, Optional
 
-from playbooks.agent import cgroups, journald, procfs, subtree
+from playbooks.agent import cgroups, clock, journald, procfs, subtree
 from playbooks.agent.managed import (
     Cursor,
     Follow,
@@ -81,7 +81,7 @@ class Unit(Managed):
                 break
             time.sleep(_LOOK_EVERY_S)
         main = seen.main
-        started_at = procfs.epoch(main.start_ticks) if main else time.time()
+        started_at = procfs.epoch(main.start_ticks) if main else clock.now()
         return Started(
             main.pid if main else None,
             main.start_ticks if main else None,
@@ -119,13 +119,13 @@ class Unit(Managed):
 
     def stop(self, timeout_s: float) -> Stopped:
         """Has systemd stop it; SIGKILL after `timeout_s` to what is left in its cgroup."""
-        requested_at, before = time.time(), self.look()
+        requested_at, before = clock.now(), self.look()
         before.require_found()
         if not before.up and not cgroups.processes(before.group):
             return not_running()
         self._manager.stop(self.unit)
         killed = self._wait_until_gone(before.group, timeout_s)
-        return Stopped(requested_at, time.time(), killed=killed, was_running=True)
+        return Stopped(requested_at, clock.now(), killed=killed, was_running=True)
 
     def _wait_until_gone(self, group: str, timeout_s: float) -> bool:
         """Whether SIGKILL was needed. Error: "stuck"."""

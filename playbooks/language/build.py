@@ -8,7 +8,8 @@ from pathlib import Path
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
 from playbooks import probes
-from playbooks.language import parse_schema, schema, system_schema
+from playbooks.language import schema, system_schema
+from playbooks.language.build_reproducers import reproducer
 from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
@@ -17,18 +18,21 @@ from playbooks.playbook import (
     Collect,
     Command,
     Compare,
+    CompareSide,
     Diff,
     Env,
     Http,
     Kind,
     LogSide,
     MismatchRule,
+    OutputSide,
     Patch,
     Playbook,
     RateRule,
     Replace,
     Reproduce,
     Restart,
+    RowSpec,
     Step,
     StopWhen,
     Upload,
@@ -39,8 +43,6 @@ from playbooks.system import (
     Budget,
     Cost,
     Host,
-    ParseSpec,
-    Reproducer,
     Ssh,
     System,
 )
@@ -66,12 +68,12 @@ def system(
         services=services,
         restart_groups=tuple(map(tuple, shape.restart_groups)),
         reproducers={
-            name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
+            name: reproducer(name, one, place, reproducers.get(name))
             for name, one in shape.reproducers.items()
         },
         versions={name: tuple(words) for name, words in shape.versions.items()},
         cost=Cost(**shape.cost.model_dump()),
-        budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
+        budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
         notify=tuple(map(notice, shape.notify)),
@@ -82,6 +84,10 @@ def system(
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
+
+
+def _budget(shape: system_schema.BudgetShape) -> Budget:
+    return Budget(shape.downtime, shape.restarts, shape.money, shape.time)
 
 
 def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
@@ -98,45 +104,6 @@ def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
         config=root / shape.config if shape.config else None,
     )
     return Host(name, reached, shape.python)
-
-
-def _reproducer(
-    name: str, shape: system_schema.ReproducerShape, only: str, root: Path, trials: Node
-) -> Reproducer:
-    return Reproducer(
-        name=name,
-        command=tuple(shape.command),
-        on=shape.on or only,
-        parse=_parse(shape.parse),
-        timeout_s=shape.timeout,
-        on_timeout=shape.on_timeout,
-        cwd=below(root, shape.cwd),
-        env=dict(shape.env),
-        trials=trials.text or None,
-        crash_is=shape.crash_is,
-        exposure=shape.exposure,
-    )
-
-
-def _parse(shape: parse_schema.AnyParseShape | None) -> ParseSpec:
-    """A shape's one field is the format; what is no outcome below it is an option of that."""
-    if shape is None:
-        return ParseSpec("exit")
-    ((form, below),) = shape
-    options = {
-        name: "true" if value is True else value
-        for name, value in below
-        if isinstance(value, str) or value is True
-    }
-    lists = {name: value for name, value in below if isinstance(value, list)}
-    return ParseSpec(
-        form.removesuffix("_"),
-        frozenset(lists.get("fail", ())),
-        frozenset(lists.get("passed", ())),
-        frozenset(lists.get("censored", ())),
-        options,
-        tuple(lists.get("attributes", ())),
-    )
 
 
 @dataclass(frozen=True)
@@ -264,9 +231,22 @@ def _stop(shape: schema.StopShape) -> StopWhen:
 
 
 def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:
-    left, right = (LogSide(side.log, side.match) for side in (shape.left, shape.right))
-    bad = LogSide(shape.known_bad.log, shape.known_bad.match) if shape.known_bad else None
-    return Compare(left, right, bad), f"compare {left.log} with {right.log}"
+    left, right = _side(shape.left, shape), _side(shape.right, shape)
+    bad = None if shape.known_bad is None else _side(shape.known_bad, shape, value=False)
+    action = Compare(left, right, bad, shape.repeats == "in_order", shape.only is not None)
+    return action, f"compare {left.name} with {right.name}"
+
+
+def _side(
+    shape: schema.SideShape, around: schema.CompareShape, *, value: bool = True
+) -> CompareSide:
+    values = tuple(shape.value) if value else ()
+    spec = RowSpec(shape.match, tuple(shape.key), values, shape.field, around.skip)
+    match shape:
+        case schema.LogSideShape():
+            return LogSide(shape.log, spec)
+        case schema.OutputSideShape():
+            return OutputSide(shape.output, spec)
 
 
 def _command(

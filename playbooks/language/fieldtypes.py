@@ -137,33 +137,24 @@ def _url(text: str) -> str:
     return text
 
 
-def groups(text: str) -> frozenset[str]:
-    """The named groups of the regular expression `text`.
-
-    Raises the complaint about one that does not compile.
-    """
+def _regex(text: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return frozenset(re.compile(text).groupindex)
+            re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise refused(f"not a regular expression: {error}") from None
-
-
-def _regex(text: str) -> str:
-    groups(text)
     return text
 
 
-def _needs(*names: str) -> AfterValidator:
-    def check(text: str) -> str:
-        missing = [name for name in names if name not in groups(text)]
-        if missing:
-            wanted = " and ".join(f"(?P<{name}>...)" for name in missing)
-            raise refused(f"the regular expression needs the named group {wanted}")
-        return text
+def _joined(text: str) -> str:
+    from playbooks.join.expression import groups
 
-    return AfterValidator(check)
+    try:
+        groups(text)
+    except ValueError as error:
+        raise refused(f"not a regular expression that can be used: {error}") from None
+    return text
 
 
 def _expression(text: str) -> Expression:
@@ -315,7 +306,20 @@ _NAME = "a name (letters, digits, '_', '-' and '.', at most 64)"
 _UNIT = "the name of a service unit such as sglang-prefill.service"
 _VARIABLE = "a variable's name (letters, digits and '_')"
 
+_TEXTS_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "minLength": 1},
+        {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
+    ]
+}
+
 Text = Annotated[str, Field(min_length=1)]
+Parts = Annotated[
+    list[Text],
+    Field(min_length=1),
+    BeforeValidator(_listed),
+    WithJsonSchema(_TEXTS_SCHEMA),
+]
 Name = Annotated[str, *_pattern(NAME_PATTERN, _NAME)]
 UnitName = Annotated[str, *_pattern(UNIT_PATTERN, _UNIT)]
 Variable = Annotated[str, *_pattern(VARIABLE_PATTERN, _VARIABLE)]
@@ -334,8 +338,7 @@ Url = Annotated[str, AfterValidator(_url), WithJsonSchema({"type": "string", "fo
 Regex = Annotated[
     str, AfterValidator(_regex), WithJsonSchema({"type": "string", "format": "regex"})
 ]
-KeyRegex = Annotated[Regex, _needs("key")]
-KeyValueRegex = Annotated[Regex, _needs("key", "value")]
+JoinedRegex = Annotated[str, AfterValidator(_joined), WithJsonSchema(_REGEX_SCHEMA)]
 SearchedRegex = Annotated[str, AfterValidator(_searched), WithJsonSchema(_REGEX_SCHEMA)]
 OutcomeRegex = Annotated[str, AfterValidator(_outcome), WithJsonSchema(_REGEX_SCHEMA)]
 Words = Annotated[list[str], BeforeValidator(_words), WithJsonSchema(_WORDS_SCHEMA)]

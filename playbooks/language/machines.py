@@ -19,7 +19,8 @@ def check_machines(document: Document) -> None:
             _whole(document, service.get("process", "cwd"), service.get("process"))
             _whole(document, service.get("env", "path"))
     for reproducer in document.root.get("reproducers").entries.values():
-        if _owner(reproducer.get("on"), tuple(hosts)) in others:
+        sessions = reproducer.get("http_sessions")
+        if not sessions and _owner(reproducer.get("on"), tuple(hosts)) in others:
             _whole(document, reproducer.get("cwd"), reproducer)
 
 

@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from playbooks.language.comparisons import check_comparison
 from playbooks.language.fieldtypes import is_url
 from playbooks.language.known import check_distinct, check_host, check_known
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import meant, shown, suggest
 from playbooks.language.service_references import check_service, check_watch
+from playbooks.language.session_references import check_sessions, misfilled
 from playbooks.parsers import ParseError, make
 from playbooks.system import Reproducer, System, SystemdSpec
 from playbooks.templates import TemplateError, names, render, unset
@@ -32,6 +34,7 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
         check_service(document, service, hosts)
     for reproducer in root.get("reproducers").entries.values():
         check_host(document, reproducer, "on", hosts)
+        check_sessions(document, reproducer, Path(document.file).parent)
         _well_formed(document, reproducer)
         _outcomes(document, reproducer)
         _exposure(document, reproducer)
@@ -99,7 +102,8 @@ def _names(document: Document, node: Node) -> tuple[str, ...]:
 
 def _outcomes(document: Document, reproducer: Node) -> None:
     owners: dict[str, str] = {}
-    for parser in reproducer.get("parse").entries.values():
+    parse = reproducer.get("parse")
+    for parser in [parse] if reproducer.get("http_sessions") else parse.entries.values():
         for result in ("fail", "pass", "censored"):
             for outcome in parser.get(result).texts():
                 owner = owners.setdefault(outcome.text, result)
@@ -115,9 +119,10 @@ def _exposure(document: Document, reproducer: Node) -> None:
         what = "only a soak passes by running its time: give 'exposure: seconds', or say censored"
         document.report(on_timeout.mark, what)
     told = not reproducer.get("parse") and exposure.text == "seconds"
+    told = told or bool(reproducer.get("http_sessions"))
     for name, options in reproducer.get("parse").entries.items():
         match = options.get("match").text
-        told = name in ("jsonl", "json") and exposure.text in options.entries
+        told = told or (name in ("jsonl", "json") and exposure.text in options.entries)
         told = told or (name == "regex" and f"(?P<{exposure.text}>" in match)
     if exposure and not told:
         what = f"exposure: {exposure.text} needs trials that tell theirs: give 'parse' jsonl with"
@@ -170,6 +175,8 @@ def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
     for step in document.root.get("steps").items:
         _services(document, step, scope.system)
         _reloads(document, step.get("restart"), scope.system)
+        services = tuple(scope.system.services)
+        check_comparison(document, step.get("compare"), services, scope.playbooks)
         for key, owner_key in (("patch", "host"), ("command", "on"), ("http", "on")):
             check_host(document, step.get(key), owner_key, tuple(scope.system.hosts))
         _patch(document, step.get("patch"), scope)
@@ -226,8 +233,7 @@ def _services(document: Document, step: Node, system: System) -> None:
     lists = [step.get(action, "services") for action in ("env", "restart", "collect")]
     for node in lists:
         check_distinct(document, node.texts())
-    sides = [step.get("compare", side, "log") for side in ("left", "right", "known_bad")]
-    for node in (*lists, *sides):
+    for node in lists:
         check_known(document, node, "service", system.services)
 
 
@@ -334,6 +340,8 @@ def _reproduce(
             what = f"reproducer {shown(use.text)} has no variable {shown(name)}"
             document.report(own[name].key, f"{what}{suggest(name, needed)}")
     _trials(document, use, reproducer, given)
+    for what in misfilled(reproducer.sessions, given) if reproducer.sessions else ():
+        document.report(use.mark, f"reproducer {shown(use.text)}: {what}")
     _stop(document, node, reproducer)
     by = document.root.get("verdict", "by")
     if by.text == "time" and reproducer.exposure is None:
@@ -343,8 +351,7 @@ def _reproduce(
 
 def reproducer_names(reproducer: Reproducer) -> tuple[str, ...]:
     """The variables that the templates of a reproducer name, each once."""
-    texts = (*reproducer.command, *reproducer.env.values(), reproducer.trials or "")
-    return tuple(dict.fromkeys(name for text in texts for name in names(text)))
+    return tuple(dict.fromkeys((*reproducer.used, *names(reproducer.trials or ""))))
 
 
 def _stop(document: Document, node: Node, reproducer: Reproducer) -> None:

@@ -10,7 +10,6 @@ from playbooks.language.fieldtypes import (
     Name,
     Port,
     Regex,
-    Scalar,
     Shape,
     Size,
     Text,
@@ -23,7 +22,7 @@ from playbooks.language.fieldtypes import (
     one_of,
     short_for,
 )
-from playbooks.language.parse_schema import ParseShape
+from playbooks.language.reproducer_schema import ReproducerShape
 from playbooks.language.statistics import StatisticsShape
 
 
@@ -282,32 +281,6 @@ NoticeShape = Annotated[
 ]
 
 
-class ReproducerShape(Shape):
-    command: Words = entry("command", "What drives the trials; {{ name }} is filled in.")
-    on: Name | None = entry("host", "Where it runs; may be left out for the only host.", None)
-    cwd: Text = entry("folder", "Where it runs, relative to the workspace.", ".")
-    env: dict[Variable, str] = entry("variables", "Its own environment variables.", {})
-    timeout: Timeout = entry("duration", "How long one execution may take.")
-    on_timeout: Literal["censored", "fail", "pass"] = entry(
-        "word",
-        "What a trial that the timeout cuts short counts as: censored, fail, or (a soak) pass.",
-    )
-    trials: Scalar | None = entry(
-        "number",
-        "How many trials an execution plans; where a variable only says that, it may differ.",
-        None,
-    )
-    parse: ParseShape | None = entry("parser", "How its output is read; else by exit code.", None)
-    exposure: Literal["seconds", "attempts"] | None = entry(
-        "word",
-        "What failures are counted against: how long trials ran, or how often they tried.",
-        None,
-    )
-    crash_is: Literal["invalid", "fail"] = entry(
-        "word", "What a crash of a service under it counts as.", "invalid"
-    )
-
-
 class CostShape(Shape):
     currency: str = entry("currency", "The currency of the rates.", "")
     downtime_per_hour: float = entry("rate", "The price of an hour of downtime.", 0.0, ge=0)
@@ -318,6 +291,9 @@ class BudgetShape(Shape):
     downtime: Timeout | None = entry("duration", "The downtime it may cause.", None)
     restarts: int | None = entry("number", "The restarts it may make.", None, ge=1)
     money: float | None = entry("amount", "What it may cost, in its currency.", None, gt=0)
+    time: Timeout | None = entry(
+        "duration", "How long it may occupy the system: restarts, trials and ways back.", None
+    )
 
 
 class SecretShape(Shape):
@@ -338,11 +314,11 @@ class CampaignFile(Shape):
     versions: dict[Name, Words] = entry(
         "commands", "What prints a service's version, on its host; a condition of each run.", {}
     )
-    cost: CostShape = entry("cost", "What time costs.", CostShape())
-    budget: BudgetShape = entry("budget", "What the campaign may cost in all.", BudgetShape())
+    cost: CostShape = entry("cost", "What time costs.", {})
+    budget: BudgetShape = entry("budget", "What the campaign may cost in all.", {})
     guard: list[GuardShape] = entry("guards", "What must hold all through a run.", [])
     on_failure: OnFailureShape = entry(
-        "evidence", "What is done before a failed run is put back.", OnFailureShape()
+        "evidence", "What is done before a failed run is put back.", {}
     )
     notify: list[NoticeShape] = entry("notices", "Whom to tell how a run ended.", [])
     history: list[Text] = entry(
@@ -352,7 +328,7 @@ class CampaignFile(Shape):
         [],
     )
     statistics: StatisticsShape = entry(
-        "statistics", "What is assumed, and when something counts as decided.", StatisticsShape()
+        "statistics", "What is assumed, and when something counts as decided.", {}
     )
     lease: Timeout = entry(
         "duration", "How long a host waits for an operator that is gone; then it puts back.", "10m"

@@ -12,7 +12,7 @@ import campaign.cli
 
 HEAVY = {
     *("textual", "paramiko", "numpy", "scipy", "matplotlib", "pydantic", "sqlite_utils"),
-    *("rich", "yaml", "asyncio"),
+    *("rich", "yaml", "asyncio", "polars"),
 }
 OURS = {"playbooks", "campaign.engine", "campaign.report"}
 LOADED = """

@@ -24,6 +24,7 @@ from playbooks.playbook import (
     Replace,
     Reproduce,
     Restart,
+    RowSpec,
     Upload,
     Wait,
 )
@@ -60,7 +61,7 @@ def test_the_designs_example_is_read(workspace: Workspace) -> None:
         Restart(both),
         Reproduce("agent-sessions"),
         Collect(both),
-        Compare(LogSide("prefill", side), LogSide("decode", side)),
+        Compare(LogSide("prefill", RowSpec(side)), LogSide("decode", RowSpec(side))),
     ]
     assert (playbook.text, playbook.sha256) == (
         PLAYBOOK,
@@ -364,7 +365,7 @@ REPRODUCE = "  - reproduce: {use: agent-sessions}\n"
         (
             "sum=(?P<value>",
             "sum=((?P<value>",
-            "18:35: not a regular expression: missing ), unterminated subpattern at position 22",
+            "18:35: not a regular expression that can be used: unclosed group",
         ),
         (
             "by: mismatch, min_coverage: 95%",
