@@ -14,7 +14,7 @@ from campaign.engine import transition
 from campaign.engine.judge import BootEvidence
 from campaign.engine.putback import Watch, answering
 from campaign.engine.session import Hosts, Session
-from campaign.engine.together import all_at_once
+from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError
 from hypotheses.verdict import Effect, Verdict, Word
 from playbooks.hosts.connection import HostError, HostLost
@@ -66,6 +66,25 @@ def unfit(verdict: Verdict | None, evidence: Iterable[BootEvidence]) -> str:
     return "its verdict is invalid" if verdict and verdict.word is Word.INVALID else ""
 
 
+def undo_commands(hosts: Hosts) -> frozenset[str]:
+    """Undoes commands and hooks, which go with the run; the ids of their steps. Errors: NotKept."""
+    try:
+        undone = by_name({name: partial(_undo_commands, hosts, name) for name in hosts.names()})
+    except (CampaignError, HostError, HostLost) as error:
+        raise NotKept(str(error)) from error
+    return frozenset(id for ids in undone.values() for id in ids)
+
+
+def _undo_commands(hosts: Hosts, name: str) -> tuple[str, ...]:
+    noted = [one.id for one in hosts[name].journal().commands]
+    if not noted:
+        return ()
+    result = hosts[name].undo_commands(noted)
+    for conflict in result.conflicts:
+        raise NotKept(conflict.instructions)
+    return result.undone
+
+
 def keep(session: Session, run: str, boots: Sequence[Boot]) -> None:
     """Has what the last of `boots` changed stay for `run`, on every host.
 
@@ -73,12 +92,11 @@ def keep(session: Session, run: str, boots: Sequence[Boot]) -> None:
     """
     hosts, facts = session.hosts, _facts(run, boots)
     try:
-        all_at_once(partial(_undo_commands, hosts, name) for name in hosts.names())
         if len(facts.hosts) > 1:
             _all(hosts, facts.hosts, lambda host: host.keep(session.batch, AGREEING, facts))
         else:
             _all(hosts, facts.hosts, lambda host: host.keep(session.batch, KEPT, facts))
-    except (NotKept, CampaignError, HostError, HostLost) as error:
+    except (CampaignError, HostError, HostLost) as error:
         _take_back(hosts, facts.hosts, session.batch)
         raise NotKept(str(error)) from error
     try:
@@ -107,13 +125,6 @@ def _facts(run: str, boots: Sequence[Boot]) -> KeptFacts:
         env=tuple((one.service, one.name) for one in last.env),
         hosts=tuple(sorted({edit.host for edit in last.edits})),
     )
-
-
-def _undo_commands(hosts: Hosts, name: str) -> None:
-    """Commands and hooks go with the run. Errors: NotKept, HostError, HostLost, CampaignError."""
-    noted = [one.id for one in hosts[name].journal().commands]
-    for conflict in hosts[name].undo_commands(noted).conflicts if noted else ():
-        raise NotKept(conflict.instructions)
 
 
 def _all(hosts: Hosts, names: Iterable[str], ask: Callable[[Host], None]) -> None:

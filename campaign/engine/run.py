@@ -1,6 +1,6 @@
 """Walks a plan boot by boot, judges each run as its boots are done, and always puts back."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -227,22 +227,31 @@ class _Walk:
 
     def _stay(self, running: _Running) -> Restored:
         """The hosts keep what was changed, and then the ledger learns of it. Errors: NotKept."""
+        hosts, left = self._session.hosts, ""
+        undone = frozenset[str]()
         self._session.stop.say("what it changed is being kept")
-        boots, left = self._plan.measured, ""
         try:
-            keeping.keep(self._session, running.id, boots)
+            undone = keeping.undo_commands(hosts)
+            keeping.keep(self._session, running.id, self._plan.measured)
         except (keeping.Undecided, Abandoned) as error:
             left = f"{error or 'keeping was abandoned'}; run 'campaign recover' to finish it"
-        self._kept = keeping.told(boots[-1])
+        self._kept = keeping.told(self._plan.measured[-1])
         try:
-            with self._walks[-1].doing("keep what it changed", KEEP_RUN) as doing:
-                doing.detail = self._kept
-            kept = records.KeptRun(running.id, self._session.clock())
-            self._session.recorder.add(kept)
-            self._close(running, "completed", left, "dirty" if left else "clean", kept=True)
+            self._book_kept(running, undone, left)
         except CampaignError as error:
             self._error = str(error)
         return Restored(remaining=(left,) if left else ())
+
+    def _book_kept(self, running: _Running, undone: Collection[str], left: str) -> None:
+        """Errors: CampaignError."""
+        walk = self._walks[-1]
+        for step in (one for one in walk.taken[::-1] if one.id in undone):
+            with walk.doing(f"undo: {step.name}", "undo") as doing:
+                doing.detail = "its undo command was run"
+        with walk.doing("keep what it changed", KEEP_RUN) as doing:
+            doing.detail = self._kept
+        self._session.recorder.add(records.KeptRun(running.id, self._session.clock()))
+        self._close(running, "completed", left, "dirty" if left else "clean", kept=True)
 
     def _way_back(self) -> Restored:
         """Puts everything back. The ledger is told as far as it can be; the hosts come first."""

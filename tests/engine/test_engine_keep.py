@@ -104,6 +104,32 @@ def test_someone_elses_change_of_what_is_kept_stops_plans_and_is_left(stage: Sta
     assert rule.read_text(encoding="utf-8") == "BUG = False  # mine\n"
 
 
+WITH_COMMAND = """
+name: marked
+hypothesis: rule
+kind: fix
+question: Does it fail with the rule corrected?
+vars: {trials: 5}
+steps:
+  - patch: {root: src, diff: patches/fix.diff, removes: [rule]}
+  - restart: {services: [app]}
+  - name: mark
+    command: {do: [touch, marked], undo: [rm, marked]}
+  - reproduce: {use: trials}
+"""
+
+
+def test_a_command_is_undone_where_files_stay(stage: Stage) -> None:
+    stage.toy.playbook("marked", WITH_COMMAND)
+    ended = stage.run("run", "marked", "-y", "--keep")
+    assert ended.code == 0, ended.err
+    assert "undo: mark  ok" in ended.err
+    assert not (stage.root / "marked").exists()
+    assert "bug False" in stage.toy.ask("/health")
+    assert stage.run("recover", "marked").code == 0
+    stage.check_untouched()
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
