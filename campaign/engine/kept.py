@@ -12,7 +12,7 @@ from campaign.engine.together import by_name
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.conditions import NOTHING_KEPT, kept_text
 from playbooks.combination import patched
-from playbooks.hosts.connection import HostError
+from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.host import Host
 from playbooks.hosts.specs import spec_of
 from playbooks.hosts.stack import KeptFacts, KeptPath, KeptRun
@@ -54,22 +54,38 @@ class Kept:
         return f"campaign recover {self.id}"
 
 
-def kept_on(hosts: Hosts, absent: Collection[str] = ()) -> tuple[Kept, ...]:
-    """What is kept on the hosts, but for `absent` ones; the oldest run first.
+def kept_on(hosts: Hosts) -> tuple[Kept, ...]:
+    """What is kept on the hosts, the oldest run first. Errors: CampaignError."""
+    stack, silent = kept_as_told(hosts)
+    for error in silent.values():
+        raise error
+    return stack
 
-    Errors: CampaignError, HostError, HostLost.
+
+def kept_as_told(
+    hosts: Hosts, absent: Collection[str] = ()
+) -> tuple[tuple[Kept, ...], Mapping[str, CampaignError]]:
+    """As `kept_on`, by the hosts that answer; with why each of the others does not.
+
+    Those that are known to be `absent` are not asked.
     """
     asked = [name for name in hosts.names() if name not in absent]
-    stacks = by_name({name: partial(_stack, hosts, name) for name in asked})
+    told = by_name({name: partial(_told, hosts, name) for name in asked})
     runs: dict[str, dict[str, KeptRun]] = {}
-    for host, stack in stacks.items():
-        for one in stack:
+    for host, stack in told.items():
+        for one in stack if isinstance(stack, tuple) else ():
             runs.setdefault(one.run, {})[host] = one
-    return tuple(sorted(map(_joined, runs.values()), key=lambda one: one.kept_at))
+    silent = {host: why for host, why in told.items() if isinstance(why, CampaignError)}
+    return tuple(sorted(map(_joined, runs.values()), key=lambda one: one.kept_at)), silent
 
 
-def _stack(hosts: Hosts, name: str) -> tuple[KeptRun, ...]:
-    return hosts.peek(name).stack()
+def _told(hosts: Hosts, name: str) -> tuple[KeptRun, ...] | CampaignError:
+    try:
+        return hosts.peek(name).stack()
+    except CampaignError as error:
+        return error
+    except (HostError, HostLost) as error:
+        return CampaignError(Exit.UNREACHABLE, f"host {name}: {error}")
 
 
 def _joined(on: Mapping[str, KeptRun]) -> Kept:

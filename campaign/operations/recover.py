@@ -9,7 +9,7 @@ from pathlib import Path
 
 from campaign.engine.booking import Books
 from campaign.engine.kept import Kept as KeptRun
-from campaign.engine.kept import kept_on
+from campaign.engine.kept import kept_as_told, kept_on
 from campaign.engine.lapses import HostLapse
 from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Hosts
@@ -23,7 +23,7 @@ from campaign.ledger.records import Edit, Run, Step
 from campaign.operations.accept import accept
 from campaign.operations.kept import Kept, booked, unbooked
 from campaign.operations.plan import open_hosts
-from campaign.operations.release import named, refuse_unkept, release, settle_undecided
+from campaign.operations.release import find_kept, refuse_unkept, release, settle_undecided
 from campaign.operations.unkept import charge, close_gone, close_kept, note_staying
 from campaign.workspace import Workspace
 from playbooks.agent import clock
@@ -119,7 +119,9 @@ def recover(workspace: Workspace, accepted: Sequence[str] = (), run: str = "") -
             _note_kept(recorder, unbooked(workspace))
             booked(workspace)
             books = Books(recorder, reach.cost)
-            done = _close(books, done, found.restored, reach.hosts.names(), started)
+            named = reach.hosts.names()
+            answered = {*named} - {*absent, *found.silent}
+            done = _close(books, done, found.restored, named, answered, started)
             if found.wanted is not None and found.own is not None:
                 away = any(name in absent for name in found.wanted.facts.hosts)
                 close_kept(books, found.wanted, found.own, away, started)
@@ -132,12 +134,13 @@ def recover(workspace: Workspace, accepted: Sequence[str] = (), run: str = "") -
 class _PutBack:
     """What was done on the hosts. `own`: the way back of the kept run that was `wanted`, if it
 
-    could be gone; `stack` is what is kept after all.
+    could be gone; `stack` is what is kept after all, but for what `silent` hosts do not tell.
     """
 
     restored: Restored
     accepted: tuple[Kept, ...]
     stack: tuple[KeptRun, ...]
+    silent: frozenset[str]
     wanted: KeptRun | None = None
     own: Restored | None = None
 
@@ -150,13 +153,13 @@ def _put_back(
     run: str,
 ) -> _PutBack:
     """Puts back what is outstanding; then what was interrupted in being kept, and `run`."""
-    stack = kept_on(hosts, absent)
+    stack, silent = kept_as_told(hosts, absent)
     wanted = _wanted(workspace, stack, run) if run else None
     if wanted is not None:
         refuse_unkept(accepted, wanted, hosts)
     kept = () if wanted else accept(workspace, hosts, absent, accepted)
     restored = put_back(hosts, absent=absent)
-    undecided = settle_undecided(hosts, absent, stack)
+    undecided = settle_undecided(hosts, {*absent, *silent}, stack)
     if undecided.runs:
         restored = _both(restored, put_back(hosts, absent=absent))
     restored = replace(restored, remaining=(*restored.remaining, *undecided.remaining))
@@ -166,7 +169,8 @@ def _put_back(
         kept = accept(workspace, hosts, absent, accepted)
         own = put_back(hosts, absent=absent)
         own = replace(own, remaining=(*own.remaining, *failed))
-    return _PutBack(restored, kept, kept_on(hosts, absent), wanted, own)
+    after, silent = kept_as_told(hosts, absent)
+    return _PutBack(restored, kept, after, frozenset(silent), wanted, own)
 
 
 def _both(first: Restored, later: Restored) -> Restored:
@@ -184,7 +188,7 @@ def _wanted(workspace: Workspace, stack: Sequence[KeptRun], run: str) -> KeptRun
 
     Errors: CampaignError (USAGE).
     """
-    found = named(stack, run)
+    found = find_kept(stack, run)
     if found is not None:
         return found
     if is_there(workspace.ledger):
@@ -207,7 +211,8 @@ def note_lapses(hosts: Hosts, books: Books) -> tuple[HostLapse, ...]:
     if not any(one.lapsed_agents for one in greetings) or any(one.outstanding for one in greetings):
         return ()
     started, restored = clock.now(), put_back(hosts)
-    _close(books, Recovered(restored, stack=kept_on(hosts)), restored, hosts.names(), started)
+    done, named = Recovered(restored, stack=kept_on(hosts)), hosts.names()
+    _close(books, done, restored, named, named, started)
     return restored.lapses
 
 
@@ -241,16 +246,22 @@ def _reach(workspace: Workspace) -> _Reach:
 
 
 def _close(
-    books: Books, done: Recovered, restored: Restored, named: Collection[str], started: float
+    books: Books,
+    done: Recovered,
+    restored: Restored,
+    named: Collection[str],
+    answered: Collection[str],
+    started: float,
 ) -> Recovered:
     """Closes what is interrupted or dirty; the newest of them pays for the way back.
+
+    `named` are the hosts of campaign.yaml, `answered` those that said what is kept there.
 
     A run may have changed a host that did not answer: it stays dirty until that one does.
     """
     with Ledger.open(books.recorder.path) as ledger:
         left = _left(ledger)
         edits = [edit for run in left for edit in ledger.edits(run.id) if edit.put_back_at is None]
-    answered = {*named} - {one.host for one in done.unreached}
     gone = () if done.restored.dirty else close_gone(books, done.stack, answered)
     for payer in (*left, *gone)[:1]:
         charge(books, payer, restored, started)

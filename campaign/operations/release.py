@@ -23,7 +23,7 @@ class Release:
     remaining: tuple[str, ...] = ()
 
 
-def named(stack: Sequence[Kept], fragment: str) -> Kept | None:
+def find_kept(stack: Sequence[Kept], fragment: str) -> Kept | None:
     """The one kept run whose id is, begins with or contains `fragment`; None where none is meant.
 
     Errors: CampaignError (USAGE where several are).

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from campaign.engine.kept import kept_on
+from campaign.engine.kept import kept_as_told, kept_on
 from campaign.engine.session import Hosts
 from campaign.operations.release import settle_undecided
 from playbooks.hosts.host import Change, Host
@@ -61,7 +61,7 @@ class Two:
     def recover(self, absent: Sequence[str] = ()) -> Sequence[str]:
         hosts = cast(Hosts, self)
         self._put_back(absent)
-        found = settle_undecided(hosts, absent, kept_on(hosts, absent))
+        found = settle_undecided(hosts, absent, kept_as_told(hosts, absent)[0])
         self._put_back(absent)
         return found.remaining
 
