@@ -164,12 +164,12 @@ def test_a_run_that_is_to_be_kept_is_kept_whole_or_not_at_all(crashing: Crashing
         when = f"both:{call}"
         ended = stage.run("run", "both", "-y", "--keep", CAMPAIGN_CRASH=when)
         if crashing.is_kept(when):
-            stage.run("recover", "both", CAMPAIGN_CRASH=f"both:{1 + 7 * ends}")
+            stage.run("recover", "both", CAMPAIGN_CRASH=f"both:{2 + 13 * ends}")
             ends += 1
             if crashing.is_kept(when):
                 stage.run("recover", "both")
         crashing.check(when)
-        if ended.code == 0 and ends > (LIMIT if ALL else 3):
+        if ended.code == 0 and ends > (LIMIT if ALL else 1):
             return
     assert ends, "no run was kept"
 

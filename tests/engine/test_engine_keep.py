@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from engine_stage import Stage
 
 FEW = ("-e", "trials=20")
@@ -130,17 +129,31 @@ def test_a_command_is_undone_where_files_stay(stage: Stage) -> None:
     stage.check_untouched()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("baseline",), "changes no file: --keep has nothing to keep"),
-        (("fix", "safe-mode"), "--keep keeps one configuration"),
-    ],
-)
-def test_what_cannot_be_kept_is_refused(stage: Stage, arguments: tuple[str, ...], why: str) -> None:
-    refused = stage.run("run", *arguments, "-y", "--keep")
-    assert refused.code == 2
-    assert why in refused.err
+UNDONE = """
+name: undone
+kind: probe
+hypothesis: rule
+question: Does it fail with that done?
+predicts: {if_true: a, if_false: b}
+vars: {trials: 5}
+steps:
+  - patch: {root: src, diff: patches/fix.diff}
+  - command: {do: [touch, marked], undo: [rm, marked]}
+  - restart: {services: [app]}
+  - reproduce: {use: trials}
+"""
+
+
+def test_what_cannot_be_kept_is_refused(bare: Stage) -> None:
+    bare.toy.playbook("undone", UNDONE)
+    for names, why in (
+        (["baseline"], "changes no file: --keep has nothing to keep"),
+        (["fix", "safe-mode"], "--keep keeps one configuration"),
+        (["undone"], "is undone at the end: --keep cannot keep what was started after it"),
+    ):
+        refused = bare.run("run", *names, "-y", "--keep")
+        assert refused.code == 2, refused.err
+        assert why in refused.err
 
 
 def test_a_run_that_fails_keeps_nothing(stage: Stage) -> None:
