@@ -203,7 +203,7 @@ def _changes(found: Shown, diff: bool) -> Iterator[str]:
     kept = kept_edits(found.edits, found.steps)
     alike: dict[tuple[str, str, str, str], list[str]] = {}
     for edit in found.edits:
-        change = edit.host, edit.path, edit.diff, how_back(edit, kept)
+        change = edit.host, edit.path, edit.diff, how_back(edit, kept, found.steps)
         alike.setdefault(change, []).append(_at(found, edit.boot))
     for (host, path, text, back), boots in alike.items():
         yield f"  {host}:{path}  {back}{''.join(boots)}"
@@ -225,6 +225,8 @@ def _evidence(found: Shown) -> Iterator[str]:
         yield f"observed{where} by {one.reproducer}: {text}{why}{invalid}"
     yield from (f"split by {split}" for split in found.splits)
     yield from map(str, found.latencies)
+    if found.latencies:
+        yield f"each session word for word: campaign runs show {found.listed.run.id} --session N"
     for comparison in found.comparisons:
         yield (
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "

@@ -7,7 +7,7 @@ from pathlib import Path
 from campaign.engine.belief import believe
 from campaign.engine.counted import unlike
 from campaign.ledger import records
-from campaign.ledger.query import mapping
+from campaign.ledger.conditions import stored
 from campaign.ledger.reads import Ledger
 from campaign.operations.declared import baselines
 from campaign.workspace import Workspace
@@ -90,6 +90,17 @@ def batches(workspace: Workspace) -> tuple[records.Run, ...]:
         return tuple(sorted(newest.values(), key=lambda run: run.started_at, reverse=True))
 
 
+def newest_of(workspace: Workspace, pid: int | None) -> str:
+    """The invocation of the newest run, also one that is over, where process `pid` runs it.
+
+    Empty otherwise. Errors: CampaignError.
+    """
+    if pid is None:
+        return ""
+    with Ledger.open(workspace.ledger) as ledger:
+        return next((run.batch for run in ledger.runs(limit=1) if run.owner_pid == pid), "")
+
+
 def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
     """One invocation as it stands, also one that is over. Errors: CampaignError.
 
@@ -141,7 +152,7 @@ def _reproductions(
             unlike=tuple(
                 difference
                 for control in baseline
-                for difference in unlike(mapping(one.conditions), control.conditions, accepted)
+                for difference in unlike(stored(one.conditions), control.conditions, accepted)
             ),
         )
 
