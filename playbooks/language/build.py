@@ -76,11 +76,7 @@ def system(
             name: reproducer(name, one, place, reproducers.get(name))
             for name, one in shape.reproducers.items()
         },
-        versions={
-            one: tuple(words)
-            for name, words in shape.versions.items()
-            for one in together([name], replicas)
-        },
+        versions=_versions(shape.versions, replicas),
         cost=Cost(**shape.cost.model_dump()),
         budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
@@ -93,6 +89,11 @@ def system(
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
+
+
+def _versions(shapes: Mapping[str, list[str]], replicas: Replicas) -> Mapping[str, tuple[str, ...]]:
+    names = {name: together([name], replicas) for name in shapes}
+    return {one: tuple(words) for name, words in shapes.items() for one in names[name]}
 
 
 def _budget(shape: system_schema.BudgetShape) -> Budget:
