@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from hypotheses.comparison import Comparison, State
 from playbooks.join import rows as reading
-from playbooks.join.blocks import BLOCK, numbered_blocks
+from playbooks.join.blocks import BLOCK, blocks
 from playbooks.join.detector import detector_identity
-from playbooks.join.excerpts import SHOWN, Excerpt
+from playbooks.join.excerpts import SHOWN, Excerpt, Places
 from playbooks.join.expression import groups
 from playbooks.join.joining import KEPT, Joined, Side, join
 from playbooks.parsers.lines import LINE_LIMIT
@@ -41,7 +41,9 @@ def lines(pairs, prefix: str = "") -> str:
 
 
 def rows(side: Side) -> list[tuple[str, str, int]]:
-    return list(chain.from_iterable(one.rows() for one in reading.rows(side.source, side.spec)))
+    return list(
+        chain.from_iterable(one.rows() for one in reading.rows(side.source, side.spec, Places()))
+    )
 
 
 def shown(joined: Joined) -> dict[str, tuple[str, str]]:
@@ -205,7 +207,7 @@ def test_lines_of_all_lengths(size: int) -> None:
     assert found[0] == ("1", "a", 1)
     assert found[-1] == ("2", "c", 4)
     assert len(found) == (3 if size < LINE_LIMIT else 2)
-    kept = [len(line) for block in numbered_blocks(BytesIO(raw)) for line in block.raw.split(b"\n")]
+    kept = [len(line) for block in blocks(BytesIO(raw)) for line in block.raw.splitlines()]
     assert len(kept) == 5
     assert max(kept) <= 2 * BLOCK
 
@@ -281,12 +283,15 @@ def test_lines_of_other_keys_and_clocks_change_nothing(left, right, in_order, ra
     assert one.comparison == two.comparison
 
 
-def test_what_is_on_disk_is_joined_as_what_is_not_and_few_keys_are_kept() -> None:
+def test_what_is_on_disk_is_joined_as_what_is_not_and_few_keys_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     left = lines((f"k{n}", n % 7) for n in range(3000))
     right = lines((f"k{n}", n % 7 + (n % 5 == 0)) for n in reversed(range(100, 3100)))
     sides = log(left, WORDS), log(right, WORDS)
-    near, far = join(*sides), join(*sides, held=10_000)
-    assert near == far
+    near = join(*sides)
+    monkeypatch.setattr("playbooks.join.blocks.BLOCK", 5000)
+    assert join(*sides, held=10_000) == near
     counts = near.comparison.counts
     assert (counts.matched, counts.mismatched, counts.left_only, counts.right_only) == (
         2320,
