@@ -56,6 +56,16 @@ def test_a_parser_of_the_manual_is_taken(text: str, tmp_path: Path) -> None:
     assert loaded(whole, tmp_path).reproducers["it"].parse.format != "exit"
 
 
+@pytest.mark.parametrize("text", examples("reproducers"))
+def test_a_reproducer_of_the_manual_is_taken(text: str, tmp_path: Path) -> None:
+    (tmp_path / "prompts.jsonl").write_text('"Hello."\n', encoding="utf-8")
+    whole = (
+        "campaign: c\nsymptom: s\nhosts: {here: {local: true}}\n"
+        "services: {app: {process: {command: x}}}\nsecrets: {API_KEY: {env: API_KEY}}\n"
+    )
+    assert loaded(whole + text, tmp_path).reproducers
+
+
 def test_what_the_page_on_parsers_shows_is_what_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
