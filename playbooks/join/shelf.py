@@ -1,5 +1,6 @@
 """The rows of one side: in one piece while they are few, else in parts, on disk where many."""
 
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
@@ -54,7 +55,9 @@ class Shelf:
 
     def _to_disk(self) -> None:
         for number, part in self._parts.items():
+            written = BytesIO()  # polars itself would not say of a full disk that it is full
+            pl.concat(part).write_ipc(written)
             file = self._folder / f"{self._name}-{number:02}-{self._written:06}"
-            pl.concat(part).write_ipc(file)
+            file.write_bytes(written.getbuffer())
         self._parts, self._parted_size = {}, 0
         self._written += 1

@@ -1,11 +1,13 @@
 """The join of two logs, against a naive model, and the reading of the rows."""
 
+import errno
 import json
 import re
 from collections import Counter
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import chain
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -308,6 +310,16 @@ def test_what_is_on_disk_is_joined_as_what_is_not_and_few_keys_are_kept(
     asked = join(*sides, trials=["k2995", "k2996"])
     assert asked.comparison.matched == {"k2996"}
     assert asked.odd[0].key == "k2995"
+
+
+def test_a_full_disk_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_path: Path, _content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        join(log("a=1", WORDS), log("a=1", WORDS), held=0)
+    assert told.value.errno == errno.ENOSPC
 
 
 LEFT, RIGHT = LogSide("prefill", RowSpec(MATCH)), LogSide("decode", RowSpec(MATCH))
