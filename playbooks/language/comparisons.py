@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from playbooks.language.known import check_distinct, check_known
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown, suggest
+from playbooks.parsers.lines import plural
 
 _SIDES = ("left", "right", "known_bad")
 
@@ -77,5 +78,5 @@ def _alike(document: Document, compare: Node) -> None:
             ours, theirs = (len(list(_names(one, key))) for one in (left, side))
             if ours != theirs:
                 node = side.get(key) or side
-                what = f"the {key} of {name} has {theirs} parts, that of left {ours}"
+                what = f"the {key} of {name} has {plural(theirs, 'part')}, that of left {ours}"
                 document.report(node.key, f"{what}: they could never agree")

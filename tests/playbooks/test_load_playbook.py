@@ -368,6 +368,27 @@ REPRODUCE = "  - reproduce: {use: agent-sessions}\n"
             "18:35: not a regular expression that can be used: unclosed group",
         ),
         (
+            "log: prefill, match",
+            "output: itself, match",
+            "18:22: unknown arm or playbook 'itself' (known: idxk-checksum)",
+        ),
+        (
+            "log: prefill, match",
+            "log: prefill, key: [room, key], match",
+            "18:53: the regular expression needs the named group (?P<room>...)",
+        ),
+        (
+            "log: prefill, match",
+            "log: prefill, value: [key, value], match",
+            "19:7: the value of right has 1 part, that of left 2: they could never agree",
+        ),
+        (
+            ", match: 'room=(?P<key>\\d+) sum=(?P<value>[0-9a-f]+)'}\n      right",
+            "}\n      right",
+            "18:7: missing key 'match': a regular expression with the groups key and value; "
+            "of lines that are JSON name the fields instead",
+        ),
+        (
             "by: mismatch, min_coverage: 95%",
             "by: mismatc",
             "20:15: expected rate, time or mismatch, not 'mismatc' (did you mean 'mismatch'?)",
