@@ -83,9 +83,15 @@ def latency(db: Database) -> None:
 
 
 @MIGRATIONS()
+def capacity(db: Database) -> None:
+    """What restarts took of services that have replicas."""
+    _execute(db, "013_capacity.sql")
+
+
+@MIGRATIONS()
 def kept(db: Database) -> None:
     """Runs whose changes stay on the hosts."""
-    _execute(db, "013_kept.sql")
+    _execute(db, "014_kept.sql")
 
 
 def bring_up_to_date(database: Database) -> None:
