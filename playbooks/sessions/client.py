@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from playbooks.sessions.deadlines import Deadlines
 from playbooks.sessions.message import Assembly, Malformed, Message, find
 from playbooks.sessions.rules import Answer
-from playbooks.sessions.spec import Json, Sessions
+from playbooks.sessions.spec import Sessions
 from playbooks.sessions.sse import Events
 
 if TYPE_CHECKING:
@@ -69,14 +69,14 @@ class Client:
         self._deadlines.close()
         await self._transport.aclose()
 
-    async def ask(self, body: Json) -> Round:
+    async def ask(self, body: bytes) -> Round:
         """Sends `body` and reads the answer, for `timeout_s` at most."""
         import aiohttp
         import httpx
 
         exchange = _Exchange(self._spec)
         # As a stream, it is not looked through for headers that aiohttp adds anyway.
-        data = httpx.ByteStream(json.dumps(body).encode())
+        data = httpx.ByteStream(body)
         request = httpx.Request(
             "POST", self._url, headers=self._headers, stream=data, extensions=self._timeouts
         )
