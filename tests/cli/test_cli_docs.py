@@ -92,6 +92,15 @@ def test_a_playbook_of_the_manual_is_taken(text: str, tmp_path: Path) -> None:
     assert load_playbook(path, system, hypotheses=None).steps
 
 
+@pytest.mark.parametrize("text", examples("compare"))
+def test_a_comparison_of_the_manual_is_taken(text: str, tmp_path: Path) -> None:
+    (system_text,) = [one.values[0] for one in examples("campaign") if "README" in str(one.id)]
+    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    path = tmp_path / "playbook.yaml"
+    path.write_text(f"name: n\nkind: probe\nsteps:\n  -\n{lines}", encoding="utf-8")
+    assert load_playbook(path, loaded(_whole(system_text), tmp_path), hypotheses=None).steps
+
+
 def _whole(text: str) -> str:
     """The README shows one of two services that restart together: here is the other."""
     if "restart_groups: [[prefill, decode]]" not in text or "  prefill:" in text:
