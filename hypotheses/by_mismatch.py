@@ -71,7 +71,7 @@ def _coverage_fault(comparison: Comparison, min_coverage: float) -> Verdict | No
             (f"{lost}, so nobody knows what was not compared",),
             still_needed="both logs in full, from the restart on",
         )
-    if comparison.joined and comparison.coverage >= min_coverage:
+    if comparison.counts.joined and comparison.coverage >= min_coverage:
         return None
     return Verdict(
         Word.INCONCLUSIVE,
@@ -82,12 +82,13 @@ def _coverage_fault(comparison: Comparison, min_coverage: float) -> Verdict | No
 
 
 def _coverage_reason(comparison: Comparison, min_coverage: float) -> str:
-    if not comparison.keys:
+    counts = comparison.counts
+    if not counts.total:
         return "no key was found in either log"
     return (
-        f"{comparison.joined} of {comparison.keys} keys could be compared and"
-        f" {share_text(min_coverage)} are required: {len(comparison.left_only)} only on the left,"
-        f" {len(comparison.right_only)} only on the right, {len(comparison.duplicate)} twice"
+        f"{counts.joined} of {counts.total} keys could be compared and"
+        f" {share_text(min_coverage)} are required: {counts.left_only} only on the left,"
+        f" {counts.right_only} only on the right, {counts.duplicate} twice"
     )
 
 
@@ -122,12 +123,12 @@ def _untrusted(comparison: Comparison, trusted: bool) -> Verdict | None:
     """What forbids to believe the comparison: no control of it, or it cries at everything."""
     if not trusted:
         return untrusted_yet()
-    if comparison.matched:
+    if comparison.counts.matched:
         return None
     return Verdict(
         Word.INCONCLUSIVE,
         Qualifier.ALL_MISMATCH,
-        (f"all {comparison.joined} keys mismatch: the comparison itself is suspect",),
+        (f"all {comparison.counts.joined} keys mismatch: the comparison itself is suspect",),
         still_needed="a comparison under which some keys match",
     )
 
@@ -147,9 +148,9 @@ def _associated(
 ) -> Verdict:
     """Set against the failures: supported, refuted, or what is still needed."""
     failing = table.fail_mismatch + table.fail_match
-    if failing == 0 or (not comparison.mismatched and failing < min_coverage * counts.fail):
+    if failing == 0 or (not comparison.counts.mismatched and failing < min_coverage * counts.fail):
         return _failures_uncovered(failing, counts)
-    if not comparison.mismatched:
+    if not comparison.counts.mismatched:
         return _no_mismatch(failing, counts)
     passing = table.pass_mismatch + table.pass_match
     four = table.fail_mismatch, failing, table.pass_mismatch, passing
@@ -201,7 +202,8 @@ def _unexplained(table: TwoByTwo) -> tuple[str, ...]:
 def _strays(comparison: Comparison, table: TwoByTwo) -> tuple[str, ...]:
     if table.fail_mismatch or table.pass_mismatch:
         return ()
-    return (f"keys that mismatched without belonging to a trial: {_named(comparison.mismatched)}",)
+    named = _named(comparison.mismatched, comparison.unnamed.mismatched)
+    return (f"keys that mismatched without belonging to a trial: {named}",)
 
 
 def _more_of_both(four: tuple[int, int, int, int]) -> str:
@@ -231,7 +233,7 @@ def _seen(comparison: Comparison) -> Verdict:
         Qualifier.SEEN_RIGHT,
         (
             f"exactly the known-bad keys mismatched ({len(comparison.known_bad)})"
-            f" and the others matched ({len(comparison.matched)})",
+            f" and the others matched ({comparison.counts.matched})",
         ),
     )
 
@@ -248,26 +250,28 @@ def _detector_faults(comparison: Comparison) -> Iterable[str]:
         yield f"known bad, but not once on both sides: {_named(unseen & one_sided)}"
     if unseen - one_sided:
         yield f"known bad, but not seen: {_named(unseen - one_sided)}"
-    if false:
-        yield f"seen as bad, but not known to be: {_named(false)}"
-    if not comparison.matched:
+    if false or comparison.unnamed.mismatched:
+        named = _named(false, comparison.unnamed.mismatched)
+        yield f"seen as bad, but not known to be: {named}"
+    if not comparison.counts.matched:
         yield "no key matched, so nothing shows that it knows a good one"
 
 
-def _named(keys: frozenset[str]) -> str:
+def _named(keys: frozenset[str], unnamed: int = 0) -> str:
     """The first few keys; those of digits in the order of their numbers."""
     ordered = sorted(keys, key=lambda key: (len(key) if key.isdigit() else 0, key))
-    more = len(ordered) - NAMED_KEYS
+    more = max(0, len(ordered) - NAMED_KEYS) + unnamed
     return ", ".join(ordered[:NAMED_KEYS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _key_numbers(comparison: Comparison) -> dict[str, float | int | str]:
+    counts = comparison.counts
     return {
-        "matched": len(comparison.matched),
-        "mismatched": len(comparison.mismatched),
-        "left_only": len(comparison.left_only),
-        "right_only": len(comparison.right_only),
-        "duplicate": len(comparison.duplicate),
+        "matched": counts.matched,
+        "mismatched": counts.mismatched,
+        "left_only": counts.left_only,
+        "right_only": counts.right_only,
+        "duplicate": counts.duplicate,
         "lost": comparison.lost,
         "coverage": comparison.coverage,
     }

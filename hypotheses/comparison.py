@@ -2,16 +2,58 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
 
 from hypotheses.observation import Result, Trial
 
 
+class State(StrEnum):
+    """What is wrong with a key that did not simply match."""
+
+    MISMATCHED = "mismatched"
+    DUPLICATE = "duplicate"
+    LEFT_ONLY = "left-only"
+    RIGHT_ONLY = "right-only"
+
+
+@dataclass(frozen=True)
+class KeyCounts:
+    """How many keys of a join were found how."""
+
+    matched: int = 0
+    mismatched: int = 0
+    left_only: int = 0
+    right_only: int = 0
+    duplicate: int = 0
+
+    @property
+    def joined(self) -> int:
+        """The keys that could be compared."""
+        return self.matched + self.mismatched
+
+    @property
+    def total(self) -> int:
+        """The distinct keys seen on either side."""
+        return self.joined + self.left_only + self.right_only + self.duplicate
+
+    def __add__(self, other: "KeyCounts") -> "KeyCounts":
+        return KeyCounts(
+            self.matched + other.matched,
+            self.mismatched + other.mismatched,
+            self.left_only + other.left_only,
+            self.right_only + other.right_only,
+            self.duplicate + other.duplicate,
+        )
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """Counts of a join, and the keys behind them.
+    """Counts of a join, and those of the keys behind them that somebody asks about, by name.
 
     `matched` + `mismatched` keys stood on both sides; `left_only` and `right_only` on one;
-    `duplicate` keys were logged more than once on a side and are in none of the others;
+    `duplicate` keys were logged more than once on a side and are in none of the others; `unnamed`
+    counts further keys: those of trials, and those known to be bad, are never among them.
     `lost` counts log lines that are known to be missing. `detector` identifies what was compared,
     patch included: trust in one detector does not carry over to another.
     """
@@ -25,21 +67,25 @@ class Comparison:
     lost: int = 0
     coverage_known: bool = True
     detector: str = ""
+    unnamed: KeyCounts = KeyCounts()
 
-    @property
-    def joined(self) -> int:
-        return len(self.matched) + len(self.mismatched)
-
-    @property
-    def keys(self) -> int:
-        """Distinct keys seen on either side."""
-        one_sided = len(self.left_only) + len(self.right_only) + len(self.duplicate)
-        return self.joined + one_sided
+    @cached_property
+    def counts(self) -> KeyCounts:
+        """All keys, named or not."""
+        named = KeyCounts(
+            len(self.matched),
+            len(self.mismatched),
+            len(self.left_only),
+            len(self.right_only),
+            len(self.duplicate),
+        )
+        return named + self.unnamed
 
     @property
     def coverage(self) -> float:
         """The share of keys that could be compared, 0 to 1; 0 when there are none."""
-        return self.joined / self.keys if self.keys else 0.0
+        counts = self.counts
+        return counts.joined / counts.total if counts.total else 0.0
 
 
 @dataclass(frozen=True)

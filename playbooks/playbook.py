@@ -9,6 +9,7 @@ from typing import Literal
 from hypotheses.sequential import Rule
 from hypotheses.verdict import Expect
 from playbooks.schedule import Schedule, order
+from playbooks.templates import on_host
 
 
 class Kind(StrEnum):
@@ -50,10 +51,17 @@ class Replace:
 
 @dataclass(frozen=True)
 class Patch:
-    host: str
+    """A change of files below `root` on each of `hosts`, where `{{ host }}` is that one's name."""
+
+    hosts: tuple[str, ...]
     root: str
     change: Diff | Upload | Replace
     removes: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """Each host with the root there."""
+        return tuple((host, on_host(self.root, host)) for host in self.hosts)
 
 
 @dataclass(frozen=True)
@@ -68,10 +76,14 @@ class Env:
 
 @dataclass(frozen=True)
 class Restart:
-    """`reload`: the services read their files again, and go on running."""
+    """`reload`: the services read their files again, and go on running.
+
+    `batch`: so many replicas of a service restart at a time; 0: all at once.
+    """
 
     services: tuple[str, ...]
     reload: bool = False
+    batch: int = 0
 
 
 @dataclass(frozen=True)
@@ -107,20 +119,72 @@ class Collect:
 
 
 @dataclass(frozen=True)
+class RowSpec:
+    """How the rows of a log are read: a key and a value a line, of one or several parts.
+
+    `key` and `value` name groups of the regex `match`; without it fields of the JSON object that
+    a line is, `a.b` for b within a. `field` names the text within such an object that stands for
+    the line: MESSAGE in journald's own JSON. Lines in which the regex `skip` is found are no rows.
+    """
+
+    match: str | None = None
+    key: tuple[str, ...] = ("key",)
+    value: tuple[str, ...] = ("value",)
+    field: str | None = None
+    skip: str | None = None
+
+
+@dataclass(frozen=True)
 class LogSide:
-    """A service's log, and a regex with the named groups `key` and (but for known-bad) `value`."""
+    """The log of a service since the restart.
+
+    `replicas` are the services whose logs it is made of, where `log` is a name that they share.
+    """
 
     log: str
-    match: str
+    rows: RowSpec
+    replicas: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.log
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        return self.replicas or (self.log,)
+
+
+@dataclass(frozen=True)
+class OutputSide:
+    """What a reproducer printed: in the last boot of an arm of this run, or of another playbook.
+
+    Of a playbook the latest completed run counts; its own name is the present boot.
+    """
+
+    output: str
+    rows: RowSpec
+
+    @property
+    def name(self) -> str:
+        return f"the output of {self.output}"
+
+
+CompareSide = LogSide | OutputSide
 
 
 @dataclass(frozen=True)
 class Compare:
-    """Joins two logs by key. `known_bad` finds the keys that a detector run corrupted."""
+    """Joins two logs by key. `known_bad` finds the keys that a detector run corrupted.
 
-    left: LogSide
-    right: LogSide
-    known_bad: LogSide | None = None
+    `in_order`: a key that repeats is joined in the order of its lines, not given up as a
+    duplicate. `only_trials`: keys that no trial carries are not looked at.
+    """
+
+    left: CompareSide
+    right: CompareSide
+    known_bad: CompareSide | None = None
+    in_order: bool = False
+    only_trials: bool = False
 
 
 @dataclass(frozen=True)

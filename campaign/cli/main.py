@@ -33,6 +33,7 @@ COMMANDS = {
     "attach": ("attach", "Follow a run under way, from any terminal."),
     "import-run": ("import_run", "Record a past result, marked as imported."),
     "parse": ("parse", "Show what a parser reads in an output that is there already."),
+    "compare": ("compare_logs", "Join two logs by key; show the keys whose values differ."),
     "recover": ("run", "Put back what an interrupted run left."),
     "status": ("status", "Show where the campaign stands."),
     "hypothesis": ("hypothesis", "Add, list, judge and note hypotheses."),

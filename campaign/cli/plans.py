@@ -5,17 +5,18 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from campaign.cli.recovered import kept_data, kept_lines
 from campaign.cli.text import columns, count, money, seconds, shown
 from campaign.engine.guards import guard_name
 from campaign.engine.hooks import hooks_of
 from campaign.errors import CampaignError, Exit
 from campaign.operations.confirmed import Confirmed, confirmed
 from campaign.operations.plan import Planned
-from campaign.redact import Redactor
 from playbooks.diff import unified
 from playbooks.edits import FileEdit
-from playbooks.plan import Boot, BootForecast
+from playbooks.plan import Boot, BootForecast, Plan
 from playbooks.playbook import Playbook, Reproduce, Step
+from playbooks.redact import Redactor
 
 
 def as_text(planned: Planned, *, diffs: bool) -> str:
@@ -27,6 +28,8 @@ def as_text(planned: Planned, *, diffs: bool) -> str:
 def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
     plan, system = planned.plan, planned.system
     yield f"Plan for {system.campaign}: {_boots(planned)}"
+    for kept in planned.stack:
+        yield from (f"  {line}" for line in kept_lines(kept))
     for playbook in {boot.run: boot.playbook for boot in plan.measured}.values():
         yield from _order(playbook)
     for boot, forecast in zip(plan.boots, plan.forecast, strict=True):
@@ -34,6 +37,7 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
         yield from _boot(planned, boot, forecast, diffs)
     yield ""
     yield f"In all: {_cost(planned)}"
+    yield from _kept(planned)
     if any(one.guessed for one in plan.forecast):
         yield "  Guessed where this ledger has no past cycle or run to go by."
     for one in planned.past:
@@ -73,18 +77,26 @@ def _order(playbook: Playbook | None) -> Iterator[str]:
 def _boots(planned: Planned) -> str:
     measured, cycles = len(planned.plan.measured), planned.plan.cycles
     boots = f"{measured} boot{'s' if measured != 1 else ''} to measure"
+    if planned.plan.keep:
+        return f"{boots}, {cycles - 1} restart{'s' if cycles != 2 else ''}, and 1 for the way back"
     return f"{boots}, {cycles} restart{'s' if cycles != 1 else ''} with the way back"
 
 
 def _cost(planned: Planned) -> str:
     plan, system = planned.plan, planned.system
     price = f", {money(plan.money, system.cost.currency)}" if system.cost.currency else ""
-    return f"about {seconds(plan.downtime_s)} down, {seconds(plan.seconds)} in all{price}"
+    return f"about {_down(plan)}, {seconds(plan.seconds)} in all{price}"
+
+
+def _down(one: Plan | BootForecast) -> str:
+    lost = f", {seconds(one.lost_s)} of capacity lost" if one.lost_s else ""
+    return f"{seconds(one.downtime_s)} down{lost}"
 
 
 def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> Iterator[str]:
-    number = f"{boot.position + 1}/{len(planned.plan.boots)}"
-    yield f"{number}  {boot.title}{_about(boot)}"
+    number, later = f"{boot.position + 1}/{len(planned.plan.boots)}", _later(planned, boot)
+    yield f"{number}  {'keep' if later else boot.title}{_about(boot)}"
+    yield from later
     if boot.playbook is not None and boot.playbook.question:
         yield f"     asks: {boot.playbook.question}"
     for edit in boot.edits:
@@ -102,13 +114,29 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
     if boot.reload:
         yield f"     reload {', '.join(boot.services)}  (they go on running)"
     elif boot.services:
-        down = f"{'guessed' if forecast.guessed else 'about'} {seconds(forecast.downtime_s)} down"
-        yield f"     restart {', '.join(boot.services)}  ({down})"
+        down = f"{'guessed' if forecast.guessed else 'about'} {_down(forecast)}"
+        batches = f" in batches of {boot.batch}" if boot.batches else ""
+        yield f"     restart {', '.join(boot.services)}{batches}  ({down})"
         yield from _hooks(planned, boot)
     elif boot.playbook is None:
         yield "     nothing to put back: the base is running already"
     for step in boot.measures:
         yield f"     {_step(step)}"
+
+
+def _later(planned: Planned, boot: Boot) -> tuple[str, ...]:
+    """What a plan that keeps its changes says of the way back; nothing for any other boot."""
+    if not planned.plan.keep or boot.playbook is not None:
+        return ()
+    return ("     nothing is put back or restarted now; later:",)
+
+
+def _kept(planned: Planned) -> Iterator[str]:
+    """What stays at the end."""
+    if planned.plan.keep:
+        files = count(len(planned.plan.measured[-1].edits), "file")
+        yield f"  KEEP: {files} as changed, on the hosts, until campaign recover RUN"
+        yield "  (where the run fails or its verdict is invalid, everything is put back at once)"
 
 
 def _hooks(planned: Planned, boot: Boot) -> Iterator[str]:
@@ -169,12 +197,15 @@ def as_data(planned: Planned) -> dict[str, object]:
         "campaign": planned.system.campaign,
         "restarts": plan.cycles,
         "downtime_s": plan.downtime_s,
+        "lost_s": plan.lost_s,
         "seconds": plan.seconds,
         "money": plan.money,
         "currency": planned.system.cost.currency,
         "history": list(planned.past),
         "can_show": list(planned.can_show),
         "without_undo": list(planned.without_undo),
+        "keep": plan.keep,
+        "kept": [kept_data(one) for one in planned.stack],
         "confirm": asdict(confirmed(planned)),
         "boots": [
             _boot_data(boot, forecast, redactor)
@@ -193,7 +224,9 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
         "seed": boot.playbook.seed if boot.playbook else None,
         "restarts": [] if boot.reload else list(boot.services),
         "reloads": list(boot.services) if boot.reload else [],
+        "batches": [list(batch) for batch in boot.batches],
         "downtime_s": forecast.downtime_s,
+        "lost_s": forecast.lost_s,
         "measure_s": forecast.measure_s,
         "money": forecast.money,
         "guessed": forecast.guessed,

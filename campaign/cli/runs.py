@@ -11,11 +11,13 @@ import click
 
 from campaign.cli import options
 from campaign.cli.compare import compare_runs
+from campaign.cli.odd_keys import kept_key, more
+from campaign.cli.sessions import session_lines
 from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
 from campaign.ledger.filtering import EVERY_RUN, RunFilter
 from campaign.ledger.keeping import how_back, kept_edits
-from campaign.operations import control
+from campaign.operations import control, transcripts
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
 from hypotheses.verdict import Word
@@ -89,15 +91,23 @@ def _verdict(one: Listed) -> str:
 @runs.command()
 @click.argument("run")
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files.")
+@click.option("--session", type=int, metavar="N", help="Show this session of it, word for word.")
 @options.as_json
 @click.pass_context
-def show(context: click.Context, run: str, diff: bool, as_json: bool) -> None:
+def show(context: click.Context, run: str, diff: bool, session: int | None, as_json: bool) -> None:
     """Show one RUN whole; part of its id is enough."""
-    found = operations.shown(options.workspace(context), run)
+    workspace = options.workspace(context)
+    found = (
+        operations.shown(workspace, run)
+        if session is None
+        else transcripts.session(workspace, run, session)
+    )
     if as_json:
         options.print_json(found)
-    else:
+    elif isinstance(found, Shown):
         click.echo(shown("\n".join(_shown(found, diff))))
+    else:
+        click.echo(shown("\n".join(line for one in found for line in session_lines(one))))
 
 
 def _shown(found: Shown, diff: bool) -> Iterator[str]:
@@ -193,7 +203,7 @@ def _changes(found: Shown, diff: bool) -> Iterator[str]:
     kept = kept_edits(found.edits, found.steps)
     alike: dict[tuple[str, str, str, str], list[str]] = {}
     for edit in found.edits:
-        change = edit.host, edit.path, edit.diff, how_back(edit, kept)
+        change = edit.host, edit.path, edit.diff, how_back(edit, kept, found.steps)
         alike.setdefault(change, []).append(_at(found, edit.boot))
     for (host, path, text, back), boots in alike.items():
         yield f"  {host}:{path}  {back}{''.join(boots)}"
@@ -214,15 +224,19 @@ def _evidence(found: Shown) -> Iterator[str]:
         where = _at(found, one.boot) or f" [{one.arm}]"
         yield f"observed{where} by {one.reproducer}: {text}{why}{invalid}"
     yield from (f"split by {split}" for split in found.splits)
+    yield from map(str, found.latencies)
+    if found.latencies:
+        yield f"each session word for word: campaign runs show {found.listed.run.id} --session N"
     for comparison in found.comparisons:
         yield (
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "
             f"{comparison.left_only} left only, {comparison.right_only} right only, "
             f"{comparison.duplicate} duplicate; coverage {comparison.coverage:.1%}"
         )
+        contexts = found.contexts[comparison.id]
         for key in found.keys[comparison.id]:
-            yield f"  {key.state} {key.key}"
-            yield from (f"    {side}" for side in (key.left_line, key.right_line) if side)
+            yield from kept_key(key, contexts.get(key.key))
+        yield from more(comparison, [key.state for key in found.keys[comparison.id]])
 
 
 @runs.command(short_help="Print what a run kept.")

@@ -1,6 +1,7 @@
 """Files kept for a run, redacted as they are written, with a bounded tail for the ledger."""
 
 import hashlib
+from pathlib import Path
 from types import TracebackType
 
 from campaign.engine.session import Session
@@ -51,17 +52,8 @@ class ArtifactFile:
             return
         self._put(self._redacted.finish())
         self._file.close()
-        self._session.recorder.add(
-            records.Artifact(
-                self._session.recorder.new_id(),
-                self._run,
-                self._step,
-                self._name,
-                str(self.path.relative_to(self._session.workspace.root)),
-                self.size,
-                self._hash.hexdigest(),
-            )
-        )
+        digest = self._hash.hexdigest()
+        _record(self._session, self._run, self._step, self._name, self.path, self.size, digest)
 
     def _put(self, data: bytes) -> None:
         self._file.write(data)
@@ -69,3 +61,19 @@ class ArtifactFile:
         self._hash.update(data)
         self.size += len(data)
         self._tail = (self._tail + data)[-TAIL_BYTES:]
+
+
+def keep(session: Session, run: str, step_id: str | None, name: str, path: Path) -> None:
+    """Records a file that another process wrote, redacted, where artifacts are."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        size = file.tell()
+    _record(session, run, step_id, name, path, size, digest)
+
+
+def _record(
+    session: Session, run: str, step_id: str | None, name: str, path: Path, size: int, digest: str
+) -> None:
+    where = str(path.relative_to(session.workspace.root))
+    ident = session.recorder.new_id()
+    session.recorder.add(records.Artifact(ident, run, step_id, name, where, size, digest))

@@ -1,19 +1,23 @@
 """One boot of a run: the transition into it, the proof, its measures, the proof again."""
 
 import json
+import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from functools import partial
+from math import inf, isinf
 
 from campaign.engine import (
     evidence,
+    kept,
     measure,
     proof,
     survival,
     transition,
     versions,
 )
+from campaign.engine.budget import measuring_s
 from campaign.engine.hooks import Hooks
 from campaign.engine.judge import BootEvidence
 from campaign.engine.measure import Place, Seen, StepFailed
@@ -25,6 +29,8 @@ from campaign.engine.steps import Doing, Steps, kind_of, undo_of
 from campaign.engine.survival import Death
 from campaign.engine.together import all_at_once
 from campaign.ledger import records
+from campaign.ledger.conditions import KEPT
+from campaign.ledger.reads import Ledger
 from campaign.ledger.records import ARM
 from playbooks.diff import unified
 from playbooks.hosts.connection import HostError, HostLost
@@ -46,6 +52,7 @@ class BootWalk:
         self._started = session.clock()
         self._passage = Passage(session, boot, self.id, steps, hooks)
         self._proof = Proof(())
+        self._until = inf
         self._beside: Mapping[str, Mapping[str, str]] = {}
         self._versions: Mapping[str, str] = {}
 
@@ -77,13 +84,14 @@ class BootWalk:
         Errors: StepFailed, Stopped, HostLost, CampaignError.
         """
         seen = Seen()
+        self._until = time.monotonic() + self._affordable_s()
         try:
             for step in self.boot.measures:
                 self._session.stop.check()
                 self._perform(step, seen)
         finally:
             died = survival.deaths(self._session, self._proof)
-            survival.note(self._session, died)
+            survival.note(self._session, died, self.boot.batches)
         invalid = self._still_proven(seen, died)
         return BootEvidence(self.boot.arm, self._proof.effect, self._proof.reasons, seen, invalid)
 
@@ -118,8 +126,17 @@ class BootWalk:
             "\n".join(transition.toggles(self.boot)),
             self._started,
         )
-        removed = transition.removes(self.boot)
-        self._session.recorder.add_all([boot, *(records.Removal(self.id, one) for one in removed)])
+        removed = {*transition.removes(self.boot), *self._removed_before()}
+        rows = [records.Removal(self.id, one) for one in sorted(removed)]
+        self._session.recorder.add_all([boot, *rows])
+
+    def _removed_before(self) -> frozenset[str]:
+        """The suspected causes that what is kept removes; those that this ledger knows."""
+        gone = {slug for one in self._session.stack for slug in one.facts.removes}
+        if not gone:
+            return frozenset()
+        with Ledger.open(self._session.workspace.ledger) as ledger:
+            return frozenset(gone.intersection(one.slug for one in ledger.hypotheses()))
 
     def _undo_commands(self, previous: Boot | None) -> None:
         steps = (*previous.before, *previous.measures) if previous else ()
@@ -156,7 +173,7 @@ class BootWalk:
                 change.changes,
                 change.restore,
                 run=self._session.batch,
-                specs=specs_of(self._session.system, name),
+                specs=specs_of(self._session.system, name, self.boot.batches),
             )
         except HostLost:
             raise
@@ -210,6 +227,16 @@ class BootWalk:
                 return f"waited {action.seconds:g} s"
         raise StepFailed(f"{kind_of(step.action)} is not a measure")
 
+    def _affordable_s(self) -> float:
+        """For how long it may measure; see `measuring_s`."""
+        session = self._session
+        if isinf(session.limits.seconds) and isinf(session.limits.money):
+            return inf
+        with Ledger.open(session.workspace.ledger) as ledger:
+            left = session.limits.after(ledger.total_cost())
+        back = self._passage.down_s if self.boot.changed else 0.0
+        return measuring_s(left, session.clock() - self._started, back, session.system.cost)
+
     def _place(self) -> Place:
         return Place(
             self.run,
@@ -219,6 +246,7 @@ class BootWalk:
             self._passage.cursors,
             self._conditions(),
             self._proof,
+            self._until,
         )
 
     def _conditions(self) -> Mapping[str, str]:
@@ -231,7 +259,10 @@ class BootWalk:
             for name, digest in values.items()
             if not proof.is_session(name)
         }
-        return {**found, **self._versions, **{name: ARM for name in own if name.startswith("env.")}}
+        own |= kept.environment(self._session.stack)
+        arms = {name: ARM for name in own if name.startswith("env.")}
+        standing = {KEPT: kept.condition(self._session.stack)} if self._session.stack else {}
+        return {**found, **self._versions, **standing, **arms}
 
     def _prove(self, moment: str) -> Proof:
         found = proof.read(

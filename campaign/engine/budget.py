@@ -96,6 +96,7 @@ def allowed(budget: Budget) -> Limits:
     """What the campaign's budget allows in all."""
     return Limits(
         restarts=inf if budget.restarts is None else budget.restarts,
+        seconds=inf if budget.seconds is None else budget.seconds,
         downtime_s=inf if budget.downtime_s is None else budget.downtime_s,
         money=inf if budget.money is None else budget.money,
     )
@@ -117,6 +118,20 @@ def price_of_boot(boot: Boot, forecast: BootForecast, cost: Cost) -> Price:
         money=forecast.money + cost.money(back, back),
         guessed=forecast.guessed,
     )
+
+
+def measuring_s(left: Limits, used_s: float, back_s: float, cost: Cost) -> float:
+    """For how many more seconds a boot may stay up so that the way back can still be paid for.
+
+    `left` is what was left before it, but for its restart, which is paid for; `used_s` is how
+    long it has occupied the system, `back_s` how long the way back will take it down. Infinite
+    where neither time nor money is limited.
+    """
+    in_time = left.seconds - used_s - back_s
+    rate = cost.money(0.0, 1.0)
+    if not rate or not isfinite(left.money):
+        return in_time
+    return min(in_time, (left.money - cost.money(back_s, used_s + back_s)) / rate)
 
 
 def _time(seconds: float) -> str:

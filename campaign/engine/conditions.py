@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from playbooks.playbook import Env, Playbook, Reproduce
 from playbooks.system import Reproducer, System
-from playbooks.templates import names, uses
+from playbooks.templates import names
 
 
 def conditions(
@@ -15,13 +15,13 @@ def conditions(
 
     But for the one that only says how many trials there are: rates compare across numbers.
     """
-    used = {*_used(reproducer)} - {numbering(reproducer)}
+    used = {*reproducer.used} - {numbering(reproducer)}
     values = {name: value for name, value in variables.items() if name in used}
     return {
         "reproducer": reproducer.name,
         "host": reproducer.on,
         "timeout": f"{timeout_s:g} s",
-        "command": " ".join(reproducer.command),
+        "command": reproducer.told,
         **values,
     }
 
@@ -33,15 +33,9 @@ def numbering(reproducer: Reproducer) -> str | None:
     may set the load as well.
     """
     declared = names(reproducer.trials or "")
-    if len(declared) != 1 or _used(reproducer).count(declared[0]) != 1:
+    if len(declared) != 1 or reproducer.used.count(declared[0]) != 1:
         return None
     return declared[0]
-
-
-def _used(reproducer: Reproducer) -> list[str]:
-    """The variables that its templates use, as often as they do."""
-    templates = (*reproducer.command, *reproducer.env.values())
-    return [name for word in templates for name in uses(word)]
 
 
 def planned_conditions(system: System, playbook: Playbook, action: Reproduce) -> dict[str, str]:

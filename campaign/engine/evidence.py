@@ -1,50 +1,28 @@
-"""Evidence from the services' logs: kept whole by collect, joined by key by compare."""
+"""Evidence from logs and outputs: kept whole by collect, joined by key by compare."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from campaign.engine.artifacts import ArtifactFile
-from campaign.engine.measure import Place, Seen
+from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.session import Session
+from campaign.engine.sides import NotYet, ServiceLog, Sources
 from campaign.ledger import records
 from hypotheses.comparison import Comparison, TwoByTwo, associate
-from playbooks import join
-from playbooks.hosts.logs import Lost
-from playbooks.hosts.specs import spec_of
-from playbooks.playbook import Collect, Compare, LogSide
+from hypotheses.observation import Trial
+from playbooks.join.detector import detector_identity
+from playbooks.playbook import Collect, Compare
 
-
-@dataclass
-class _Log:
-    """A service's log since the boot began, filtered on its host; counts what was lost."""
-
-    session: Session
-    place: Place
-    service: str
-    grep: str | None = None
-    max_bytes: int | None = None
-    lost: Lost = field(default_factory=Lost)
-
-    def chunks(self) -> Iterator[bytes]:
-        service = self.session.system.services[self.service]
-        log = self.session.hosts[service.host].service_log(
-            spec_of(service),
-            self.place.cursors[self.service],
-            grep=self.grep,
-            max_bytes=self.max_bytes,
-        )
-        yield from log
-        self.lost += log.lost
-
-    def lines(self) -> Iterator[bytes]:
-        return join.log_lines(self.chunks())
+if TYPE_CHECKING:
+    from playbooks.join.excerpts import Excerpt
+    from playbooks.join.joining import Joined, Odd
 
 
 def collect(session: Session, place: Place, step_id: str, action: Collect) -> str:
     """Keeps the logs of the services since the boot began as artifacts."""
     said = []
     for service in action.services:
-        log = _Log(session, place, service, action.grep, action.max_bytes)
+        log = ServiceLog(session, place, service, action.grep, action.max_bytes)
         with ArtifactFile(session, place.run, step_id, f"{service}.log") as artifact:
             for chunk in log.chunks():
                 artifact.write(chunk)
@@ -54,35 +32,74 @@ def collect(session: Session, place: Place, step_id: str, action: Collect) -> st
 
 
 def compare(session: Session, place: Place, step_id: str, action: Compare, seen: Seen) -> str:
-    """Joins two logs by key, sets the mismatches against the trials, and stores both."""
-    left, right = _side(session, place, action.left), _side(session, place, action.right)
-    bad = _side(session, place, action.known_bad) if action.known_bad else None
-    joined = join.join(
-        join.scan(left.lines(), action.left.match),
-        join.scan(right.lines(), action.right.match),
-        join.scan(bad.lines(), action.known_bad.match, needs_value=False)
-        if bad and action.known_bad
-        else (),
+    """Joins two sides by key, sets the mismatches against the trials, and stores both.
+
+    Errors: StepFailed, HostError, HostLost.
+    """
+    with Sources(session, place) as sources:
+        try:
+            joined, trials = _joined(sources, action, seen)
+            joined = _told(sources, action, joined)
+        except NotYet as reason:
+            return str(reason)
+        except OSError as error:
+            raise StepFailed(f"cannot join: {error.strerror or error}") from error
+        lost = sources.lost
+    comparison = replace(
+        joined.comparison,
+        lost=lost.count,
+        coverage_known=not lost,
         detector=_detector(session, place, action),
     )
-    lost = left.lost + right.lost
-    comparison = replace(joined.comparison, lost=lost.count, coverage_known=not lost)
-    table = associate(seen.trials, comparison)
+    table = associate((_with_keys(trial, joined) for trial in trials), comparison)
     seen.comparison, seen.table = comparison, table
-    _store(session, place, step_id, comparison, joined.lines, table)
+    _store(session, place, step_id, comparison, joined, table)
+    counts = comparison.counts
     return (
-        f"{len(comparison.matched)} match, {len(comparison.mismatched)} mismatch, "
-        f"{len(comparison.left_only)} left only, {len(comparison.right_only)} right only, "
-        f"{len(comparison.duplicate)} duplicate"
+        f"{counts.matched} match, {counts.mismatched} mismatch, {counts.left_only} left only, "
+        f"{counts.right_only} right only, {counts.duplicate} duplicate"
     )
 
 
-def _side(session: Session, place: Place, side: LogSide) -> _Log:
-    return _Log(session, place, side.log, grep=side.match)
+def _joined(sources: Sources, action: Compare, seen: Seen) -> "tuple[Joined, tuple[Trial, ...]]":
+    """What the join found, and the trials that its keys may belong to."""
+    from playbooks.join.joining import Side, join
+
+    left, right = (Side(sources.of(one), one.rows) for one in (action.left, action.right))
+    bad = Side(sources.of(action.known_bad), action.known_bad.rows) if action.known_bad else None
+    trials = sources.trials(seen)
+    joined = join(
+        left,
+        right,
+        bad,
+        in_order=action.in_order,
+        trials=frozenset(key for trial in trials for key in trial.keys),
+        only_trials=action.only_trials,
+    )
+    return joined, trials
+
+
+def _told(sources: Sources, action: Compare, joined: "Joined") -> "Joined":
+    """The odd keys with their lines as they are shown."""
+    odd = (
+        replace(
+            one,
+            left=sources.told(action.left, one.left),
+            right=sources.told(action.right, one.right),
+        )
+        for one in joined.odd
+    )
+    return replace(joined, odd=tuple(odd))
+
+
+def _with_keys(trial: Trial, joined: "Joined") -> Trial:
+    """The trial with all keys that its own ones stand for."""
+    more = (key for own in trial.keys for key in joined.keys_of.get(own, ()))
+    return replace(trial, keys=(*trial.keys, *more))
 
 
 def _detector(session: Session, place: Place, action: Compare) -> str:
-    """What was compared: both patterns and the instrumented files, not the variables set."""
+    """What was compared: both sides and the instrumented files, not the variables set."""
     services = session.system.services.values()
     env_files = {(one.host, one.env.path) for one in services if one.env is not None}
     files = [
@@ -90,7 +107,7 @@ def _detector(session: Session, place: Place, action: Compare) -> str:
         for edit in place.boot.edits
         if (edit.host, edit.where) not in env_files
     ]
-    return join.detector_identity(action.left, action.right, files)
+    return detector_identity(action, files)
 
 
 def _store(
@@ -98,20 +115,21 @@ def _store(
     place: Place,
     step_id: str,
     comparison: Comparison,
-    lines: Mapping[str, tuple[str, str]],
+    joined: "Joined",
     table: TwoByTwo,
 ) -> None:
+    counts = comparison.counts
     record = records.Comparison(
         id=session.recorder.new_id(),
         run=place.run,
         boot=place.boot_id,
         step=step_id,
         detector=comparison.detector,
-        matched=len(comparison.matched),
-        mismatched=len(comparison.mismatched),
-        left_only=len(comparison.left_only),
-        right_only=len(comparison.right_only),
-        duplicate=len(comparison.duplicate),
+        matched=counts.matched,
+        mismatched=counts.mismatched,
+        left_only=counts.left_only,
+        right_only=counts.right_only,
+        duplicate=counts.duplicate,
         lost=comparison.lost,
         known_bad=len(comparison.known_bad),
         coverage=comparison.coverage,
@@ -123,19 +141,22 @@ def _store(
         at=session.clock(),
     )
     session.recorder.add(record)
-    session.recorder.add_all(
-        [
-            records.ComparisonKey(record.id, key, _state(key, comparison), left, right)
-            for key, (left, right) in lines.items()
-        ]
+    session.recorder.add_all([_key(record.id, odd) for odd in joined.odd])
+    session.recorder.add_all([_context(record.id, odd) for odd in joined.odd])
+
+
+def _key(comparison: str, odd: "Odd") -> records.ComparisonKey:
+    left, right = (one.line if one else "" for one in (odd.left, odd.right))
+    return records.ComparisonKey(comparison, odd.key, odd.state.value, left, right)
+
+
+def _context(comparison: str, odd: "Odd") -> records.ComparisonContext:
+    return records.ComparisonContext(
+        comparison, odd.key, "\n".join(odd.differs), *_around(odd.left), *_around(odd.right)
     )
 
 
-def _state(key: str, comparison: Comparison) -> str:
-    states = {
-        "mismatched": comparison.mismatched,
-        "left-only": comparison.left_only,
-        "right-only": comparison.right_only,
-        "duplicate": comparison.duplicate,
-    }
-    return next(name for name, keys in states.items() if key in keys)
+def _around(excerpt: "Excerpt | None") -> tuple[int | None, str, str]:
+    if excerpt is None:
+        return None, "", ""
+    return excerpt.number, "\n".join(excerpt.before), "\n".join(excerpt.after)

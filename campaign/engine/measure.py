@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from campaign.engine.commands import CommandFailed, Doer
 from campaign.engine.proof import Proof
@@ -40,7 +41,8 @@ class Place:
     """Where a measure happens: its run, boot and cycle.
 
     `cursors` gives, for each service, where its log stood when the boot began; `conditions` are
-    those of the services, to which a reproduction adds its own; `proof` is what they run.
+    those of the services, to which a reproduction adds its own; `proof` is what they run. After
+    `until`, on the monotonic clock, the budget reaches for no further trial.
     """
 
     run: str
@@ -50,6 +52,7 @@ class Place:
     cursors: Mapping[str, Cursor]
     conditions: Mapping[str, str]
     proof: Proof
+    until: float = inf
 
     @property
     def variables(self) -> Mapping[str, str]:

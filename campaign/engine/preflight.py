@@ -14,8 +14,11 @@ from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.survey import Runnable
-from playbooks.plan import Boot, Plan, with_groups
+from playbooks.plan import Boot, Plan
 from playbooks.playbook import Command, Reproduce, Step
+from playbooks.rollout import with_groups
+from playbooks.sessions.job import lacking
+from playbooks.sessions.spec import Sessions
 from playbooks.system import Guard, Reproducer, Service, System
 from playbooks.templates import render
 
@@ -33,6 +36,8 @@ def refuse_outstanding(hosts: Hosts) -> None:
             left = hosts.peek(name).journal()
             what = ", ".join(entry.path for entry in left.entries) or "a restart that is due"
             run = origin(hosts.workspace.ledger, left.run)
+            if not left.outstanding:
+                run, what = "a run", "it was interrupted while they were being kept, or put back"
             raise CampaignError(
                 Exit.REFUSED,
                 f"host {name} has changes outstanding of {run}: {what}",
@@ -53,6 +58,7 @@ def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
 
     later one, a wasted one: seen now, it costs no downtime.
     """
+    _refuse_two_names(plan, system)
     names = dict.fromkeys(name for boot in plan.boots for name in boot.services)
     services = [system.services[name] for name in names]
     changed = dict.fromkeys(edit.host for boot in plan.boots for edit in boot.edits)
@@ -71,6 +77,20 @@ def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
         all_at_once(partial(_refuse_held, one, hosts, states[one.name]) for one in services)
         roomy.result()
         guarded.result()
+
+
+def _refuse_two_names(plan: Plan, system: System) -> None:
+    """Errors: CampaignError (USAGE) for a file of this machine that two of its names change."""
+    owners: dict[str, str] = {}
+    for edit in (edit for boot in plan.boots for edit in boot.edits):
+        local = system.hosts[edit.host].local
+        if local and owners.setdefault(edit.where, edit.host) != edit.host:
+            raise CampaignError(
+                Exit.USAGE,
+                f"{edit.where} would be changed as {owners[edit.where]}'s and as {edit.host}'s, "
+                "and both are this machine",
+                "give each a path of its own: {{ host }} is the host's name",
+            )
 
 
 def _beside(work: Iterable[Callable[[], object]]) -> Beside[None]:
@@ -174,6 +194,9 @@ def _refuse_missing(boot: Boot, system: System, hosts: Hosts) -> None:
     """A reproducer that cannot start; one that a step of the boot could have made is believed."""
     made = {(edit.host, edit.where) for edit in boot.edits}
     for reproducer, argv in _reproductions((*boot.before, *boot.measures), boot, system):
+        if reproducer.sessions:
+            _refuse_undriven(reproducer.name, reproducer.sessions)
+            continue
         runnable = Runnable(argv, reproducer.cwd, reproducer.env.get("PATH"))
         (lacks,) = hosts.peek(reproducer.on).lacking([runnable])
         if lacks is not None and (reproducer.on, lacks.path) not in made:
@@ -182,6 +205,12 @@ def _refuse_missing(boot: Boot, system: System, hosts: Hosts) -> None:
                 f"reproducer {reproducer.name!r} cannot run on host {reproducer.on}: {lacks.why}",
                 "correct its command: or cwd: in campaign.yaml",
             )
+
+
+def _refuse_undriven(name: str, sessions: Sessions) -> None:
+    missing = lacking(sessions)
+    if missing:
+        raise CampaignError(Exit.USAGE, f"reproducer {name!r} {missing.what}", missing.fix)
 
 
 def _reproductions(

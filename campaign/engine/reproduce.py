@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from campaign.engine import survival
 from campaign.engine.artifacts import ArtifactFile
 from campaign.engine.conditions import conditions
+from campaign.engine.driven import Driven
 from campaign.engine.events import Note, TrialsSeen
 from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.session import Session
@@ -61,10 +62,11 @@ class _Reproduction:
         self._place = place
         self._step = step_id
         self._reproducer = reproducer
+        self._where = f"reproducer {reproducer.name!r}"
         self._seen = seen
         self._variables = {**place.variables, **action.vars}
         self._timeout = action.timeout_s or reproducer.timeout_s
-        self._watch = Watch(action.rule, session.stop.event)
+        self._watch = Watch(action.rule, session.stop.event, place.until)
         self._parser = make(reproducer.parse)
         self._id = session.recorder.new_id()
         self._stored = 0
@@ -76,6 +78,8 @@ class _Reproduction:
         self._ended: Exit | None = None
         self._invalid: str | None = "the reproducer did not end"
         self._artifact = ArtifactFile(session, place.run, step_id, "output.log")
+        sessions = reproducer.sessions
+        self._driven = Driven(session, place.run, step_id, sessions) if sessions else None
 
     def run(self) -> str:
         self._session.recorder.add_all([self._record(self._session.clock()), *self._plan()])
@@ -132,7 +136,7 @@ class _Reproduction:
         return amount
 
     def _spawn(self) -> Exit:
-        command = [self._render(word) for word in self._reproducer.command]
+        command = self._command()
         env = {name: self._render(value) for name, value in self._reproducer.env.items()}
         self._spawned_at = time.monotonic()
         return self._session.hosts[self._reproducer.on].spawn(
@@ -145,8 +149,13 @@ class _Reproduction:
             idle=self._flush_if_due,
         )
 
+    def _command(self) -> Sequence[str]:
+        if self._driven is not None:
+            return self._driven.command(self._variables, self._where)
+        return [self._render(word) for word in self._reproducer.command]
+
     def _render(self, text: str) -> str:
-        return render(text, self._variables, f"reproducer {self._reproducer.name!r}")
+        return render(text, self._variables, self._where)
 
     def _take(self, stream: str, chunk: bytes) -> None:
         """Output as it comes; a ParseError here ends the reproducer at once."""
@@ -212,11 +221,20 @@ class _Reproduction:
             return "aborted before its end"
         if ended.timed_out:
             self._pend(self._cut_short())
+        if self._watch.spent and ended.stopped:
+            self._session.emit(Note(self._cut_off(), warn=True))
         return None
+
+    def _cut_off(self) -> str:
+        done, planned = self._stored + len(self._pending), self._planned()
+        of = f" of {planned}" if planned is not None else ""
+        return f"{self._reproducer.name}: the budget is spent: stopped after {done}{of} trials"
 
     def _close(self) -> None:
         self._flush()
         self._artifact.close()
+        if self._driven is not None:
+            self._driven.close(self._id)
         if self._reproducer.parse.streams:
             start = len(self._seen.trials) - self._stored
             ran = in_order_of_start(self._seen.trials[start:], self._seen.arrivals[start:])
@@ -293,4 +311,6 @@ def _why_it_ended(ended: Exit | None, watch: Watch) -> str:
         return "failed"
     if ended.timed_out or watch.aborted:
         return "timeout" if ended.timed_out else "stopped"
+    if watch.spent and ended.stopped:
+        return "budget"
     return "fixed" if watch.end is None else str(watch.end)

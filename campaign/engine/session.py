@@ -2,13 +2,13 @@
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from getpass import getuser
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from campaign.engine.budget import NO_LIMITS, Limits
 from campaign.engine.dialling import NOBODY, Ahead, dial
@@ -18,12 +18,16 @@ from campaign.engine.stop import Stop
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.recorder import Recorder
-from campaign.redact import Redactor
 from campaign.workspace import Workspace
+from playbooks.agent import clock
 from playbooks.hosts.connection import Channel, HostError, HostLost
 from playbooks.hosts.host import Host
+from playbooks.redact import Redactor
 from playbooks.system import LEASE_S, System
 from playbooks.system import Host as Machine
+
+if TYPE_CHECKING:
+    from campaign.engine.kept import Kept
 
 _REFUSALS = frozenset({"locked", "journal-damaged", "journal-newer"})
 
@@ -217,7 +221,7 @@ class Session:
     """One invocation of the engine. `clock` gives seconds since the epoch.
 
     `accepted` names the conditions that may differ in a comparison; `*` stands for anything.
-    `limits` are what the ledger's costs may come to.
+    `limits` are what the ledger's costs may come to; `stack` is what earlier runs keep changed.
     """
 
     workspace: Workspace
@@ -233,4 +237,5 @@ class Session:
     accepted: tuple[str, ...] = ()
     limits: Limits = NO_LIMITS
     guards: Guards = field(default_factory=no_guards)
-    clock: Callable[[], float] = time.time
+    stack: "tuple[Kept, ...]" = ()
+    clock: Callable[[], float] = clock.now

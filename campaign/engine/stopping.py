@@ -1,6 +1,8 @@
 """Early stops: the plan's rule is followed trial by trial."""
 
+import math
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -47,11 +49,16 @@ class RuleEnd:
 
 
 class Watch:
-    """Follows a rule; its `is_set` turns true when the rule, or who asked, ends the reproducer."""
+    """Follows a rule; its `is_set` turns true when the rule, or who asked, ends the reproducer.
 
-    def __init__(self, rule: Rule | None, asked: threading.Event) -> None:
+    So does the first trial that ends after `until`, on the monotonic clock: `spent`.
+    """
+
+    def __init__(self, rule: Rule | None, asked: threading.Event, until: float = math.inf) -> None:
         self.rule = rule
+        self.spent = False
         self._asked = asked
+        self._until = until
         self._outcomes: list[bool] = []
         self._reached: str | None = None
 
@@ -62,8 +69,9 @@ class Watch:
         """
         counting = []
         for trial in trials:
-            if self._reached is not None:
+            if self._reached is not None or self.spent:
                 break
+            self.spent = time.monotonic() > self._until
             counting.append(trial)
             if self.rule is not None and trial.result is not Result.CENSORED:
                 self._outcomes.append(trial.result is Result.FAIL)
@@ -72,7 +80,7 @@ class Watch:
         return counting
 
     def is_set(self) -> bool:
-        return self._reached is not None or self._asked.is_set()
+        return self._reached is not None or self.spent or self._asked.is_set()
 
     @property
     def aborted(self) -> bool:

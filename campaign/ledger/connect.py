@@ -8,13 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.version import APPLICATION_ID, VERSION
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 PATIENCE_S = 5.0
 """How long to wait for another process's lock, in seconds."""
@@ -140,7 +136,7 @@ def open_snapshot(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_writer(path: Path, *, create: bool) -> "Database":
+def open_writer(path: Path, *, create: bool) -> sqlite3.Connection:
     """A connection that may write to the ledger at `path`, brought up to date.
 
     What it was before an update stays beside it, as `campaign.db.version-4`. Every commit is
@@ -151,20 +147,15 @@ def open_writer(path: Path, *, create: bool) -> "Database":
         CampaignError: REFUSED when there is no ledger and `create` is false, or it is locked,
             damaged, newer than this program or not writable.
     """
-    from playbooks.absent import without
-
-    with without("numpy", "pandas"):  # the ledger holds plain values
-        from sqlite_utils import Database
-
     _check_file(path, may_be_missing=create)
     with complaints(path), _first_opening(path):
-        database = Database(_connect(path, "rwc" if create else "rw"), execute_plugins=False)
+        connection = _connect(path, "rwc" if create else "rw")
         try:
-            _prepare(path, database, create)
+            _prepare(path, connection, create)
         except BaseException:
-            database.close()
+            connection.close()
             raise
-        return database
+        return connection
 
 
 def _read_mode(path: Path) -> str:
@@ -178,20 +169,29 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=PATIENCE_S)
 
 
-def _prepare(path: Path, database: "Database", create: bool) -> None:
-    from campaign.ledger.migrations import bring_up_to_date
-
-    if not create or not _is_empty(database.conn):
-        _check_version(path, database.conn, oldest=1)
-        _check_whole(path, database.conn)
-    version = _pragma(database.conn, "user_version")
-    database.execute("PRAGMA foreign_keys = ON")
-    database.execute("PRAGMA synchronous = FULL")
+def _prepare(path: Path, connection: sqlite3.Connection, create: bool) -> None:
+    if not create or not _is_empty(connection):
+        _check_version(path, connection, oldest=1)
+        _check_whole(path, connection)
+    version = _pragma(connection, "user_version")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA synchronous = FULL")
     if version < VERSION:
         if version:
-            _back_up(path, database.conn, version)
-        database.execute("PRAGMA journal_mode = WAL")
-        bring_up_to_date(database)
+            _back_up(path, connection, version)
+        connection.execute("PRAGMA journal_mode = WAL")
+        _bring_up_to_date(connection)
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """By the library for that, which takes its time to load: most ledgers are up to date."""
+    from playbooks.absent import without
+
+    with without("numpy", "pandas"):  # the ledger holds plain values
+        from sqlite_utils import Database
+    from campaign.ledger.migrations import bring_up_to_date
+
+    bring_up_to_date(Database(connection, execute_plugins=False))
 
 
 def _is_older(path: Path) -> bool:

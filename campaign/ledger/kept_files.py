@@ -3,6 +3,9 @@
 from campaign.ledger import records
 from campaign.ledger.query import Reader
 
+TRANSCRIPTS = "transcripts.jsonl"
+"""The name under which the transcripts of sessions are kept."""
+
 
 class KeptFiles(Reader):
     """Reads of all runs' files at once."""

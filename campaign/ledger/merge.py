@@ -8,8 +8,8 @@ from pathlib import Path
 
 from campaign.errors import CampaignError, Exit
 
-_WITHOUT_KEY = {"comparison_key": "comparison"}
-"""A table whose rows have no key of their own, and the row of another table they belong to."""
+_WITHOUT_KEY = {"comparison_key": "comparison", "comparison_context": "comparison"}
+"""Tables whose rows have no key of their own, and the row of another table they belong to."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _tables(
     names = connection.execute(
         "SELECT name FROM main.sqlite_master WHERE type = 'table'"
         " AND name NOT LIKE '\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-        " ORDER BY name <> 'comparison_key'"
+        " ORDER BY name NOT IN ('comparison_key', 'comparison_context')"
     ).fetchall()
     for (table,) in names:
         info = connection.execute("SELECT name, pk FROM pragma_table_info(?)", [table]).fetchall()

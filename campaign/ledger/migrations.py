@@ -70,6 +70,30 @@ def attributes(db: Database) -> None:
     _execute(db, "010_attributes.sql")
 
 
+@MIGRATIONS()
+def contexts(db: Database) -> None:
+    """What stands around the lines of keys that did not simply match."""
+    _execute(db, "011_contexts.sql")
+
+
+@MIGRATIONS()
+def latency(db: Database) -> None:
+    """How long the rounds of sessions took."""
+    _execute(db, "012_latency.sql")
+
+
+@MIGRATIONS()
+def capacity(db: Database) -> None:
+    """What restarts took of services that have replicas."""
+    _execute(db, "013_capacity.sql")
+
+
+@MIGRATIONS()
+def kept(db: Database) -> None:
+    """Runs whose changes stay on the hosts."""
+    _execute(db, "014_kept.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -15,6 +15,7 @@ from campaign.ledger.history import HistoryReads
 from campaign.ledger.live import LiveReads
 from campaign.ledger.owner import Owner
 from campaign.ledger.restarts import RestartReads
+from campaign.ledger.stack import StackReads
 from campaign.ledger.trend import TrendReads
 from campaign.ledger.whole import WholeReads
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -35,6 +36,7 @@ class Ledger(
     HistoryReads,
     LiveReads,
     RestartReads,
+    StackReads,
     TrendReads,
     WholeReads,
 ):
@@ -231,6 +233,15 @@ class Ledger(
             "SELECT * FROM comparison_key WHERE comparison = ? ORDER BY rowid",
             comparison,
         )
+
+    def comparison_contexts(self, comparison: str) -> Mapping[str, records.ComparisonContext]:
+        """What stands around the lines of those keys, by key; earlier ledgers kept none."""
+        rows = self._records(
+            records.ComparisonContext,
+            "SELECT * FROM comparison_context WHERE comparison = ?",
+            comparison,
+        )
+        return {one.key: one for one in rows}
 
     def verdicts(self, run: str) -> tuple[records.Verdict, ...]:
         """A run's verdicts, oldest first."""

@@ -3,13 +3,14 @@
 import dataclasses
 import json
 import secrets
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -18,9 +19,6 @@ from campaign.ledger.counting import ADD_COUNTED, counted
 from campaign.ledger.merge import Merged, attached, merge_rows
 from campaign.ledger.tables import CAMPAIGN, HYPOTHESIS, RUN_HYPOTHESIS, TABLES, Record, Table
 from hypotheses.hypothesis import Hypothesis, Standing
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 Value = str | int | float | None
 
@@ -46,9 +44,11 @@ class Recorder:
     secret with quotes or backslashes is found there only if `redact` knows its escaped form too.
     """
 
-    def __init__(self, path: Path, database: "Database", redact: Callable[[str], str]) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, redact: Callable[[str], str]
+    ) -> None:
         self.path = path
-        self._database = database
+        self._connection = connection
         self._redact = redact
 
     @classmethod
@@ -70,22 +70,22 @@ class Recorder:
         self.close()
 
     def close(self) -> None:
-        self._database.close()
+        self._connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Makes the calls inside one transaction: all of them are stored, or none."""
-        if self._database.conn.in_transaction:
+        if self._connection.in_transaction:
             yield
             return
         with complaints(self.path):
             # IMMEDIATE: a transaction that reads first would lose to another writer at once.
-            self._database.execute("BEGIN IMMEDIATE")
+            self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self._database.commit()
+                self._connection.commit()
             finally:
-                self._database.rollback()
+                self._connection.rollback()
 
     def new_id(self, prefix: str = "") -> str:
         """A new id: `<prefix>-<6 characters>`, of no run so far; 12 characters without a prefix.
@@ -97,7 +97,7 @@ class Recorder:
         while True:
             candidate = f"{prefix[:LONGEST_PREFIX].rstrip('+-')}-{_random(6)}"
             with complaints(self.path):
-                if not self._database["run"].count_where("id = ?", [candidate]):
+                if self._first("SELECT id FROM run WHERE id = ?", candidate) is None:
                     return candidate
 
     def add(self, record: Record) -> None:
@@ -111,7 +111,7 @@ class Recorder:
                 some = list(group)
                 self._insert(TABLES[kind], map(vars, some))
                 for one in counted(some):
-                    self._database.execute(ADD_COUNTED, dataclasses.asdict(one))
+                    self._connection.execute(ADD_COUNTED, dataclasses.asdict(one))
 
     def update(self, record_type: type[Record], key: str, **fields: Value) -> None:
         """Changes fields of the row of a table whose own column is its key (most often `id`)."""
@@ -126,13 +126,19 @@ class Recorder:
         named: dict[str, Value] = {"name": name, "symptom": symptom, "currency": currency}
         begun: dict[str, Value] = {"created_at": time.time(), "hash_key": secrets.token_hex(32)}
         with self.transaction():
-            old = next(self._database.query("SELECT * FROM campaign"), None)
+            old = self._campaign()
             if old is None:
                 self._insert(CAMPAIGN, [named | begun])
             else:
-                self._change(CAMPAIGN, "name", old["name"], named)
-            (row,) = self._database.query("SELECT * FROM campaign")
-        return records.CampaignRecord(**row)
+                self._change(CAMPAIGN, "name", old.name, named)
+            new = self._campaign()
+        assert new is not None
+        return new
+
+    def _campaign(self) -> records.CampaignRecord | None:
+        columns = ", ".join(one.name for one in dataclasses.fields(records.CampaignRecord))
+        row = self._connection.execute(f"SELECT {columns} FROM campaign").fetchone()
+        return None if row is None else records.CampaignRecord(*row)
 
     def add_hypothesis(self, hypothesis: Hypothesis) -> None:
         """Adds a hypothesis, and that to its history. USAGE when its slug is taken or no slug."""
@@ -185,9 +191,9 @@ class Recorder:
 
     def link_run(self, run: str, slugs: Iterable[str]) -> None:
         """Says which hypotheses a run speaks to; they share its costs equally."""
-        rows = [{"run": run, "hypothesis": slug} for slug in dict.fromkeys(slugs)]
+        sql = f'INSERT OR IGNORE INTO "{RUN_HYPOTHESIS.name}" (run, hypothesis) VALUES (?, ?)'
         with self.transaction():
-            self._database.table(RUN_HYPOTHESIS.name).insert_all(rows, ignore=True)
+            self._connection.executemany(sql, [(run, slug) for slug in dict.fromkeys(slugs)])
 
     def retract(self, run: str, reason: str) -> None:
         """Says that a run's results do not count. USAGE when it is unknown or retracted already."""
@@ -210,8 +216,8 @@ class Recorder:
     def compact(self) -> None:
         """Gives the room of what was forgotten back to the disk; needs the ledger to itself."""
         with complaints(self.path):
-            self._database.execute("VACUUM")
-            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def merge(self, other: Path) -> Merged:
         """Adds all rows that the ledger at `other` has and this one does not.
@@ -220,10 +226,10 @@ class Recorder:
         """
         with (
             complaints(self.path),
-            attached(self._database.conn, other),
+            attached(self._connection, other),
             self.transaction(),
         ):
-            return merge_rows(self._database.conn)
+            return merge_rows(self._connection)
 
     def _tell(
         self,
@@ -255,7 +261,9 @@ class Recorder:
         return self._first("SELECT * FROM hypothesis WHERE slug = ?", slug)
 
     def _first(self, sql: str, key: str) -> dict[str, Value] | None:
-        return next(self._database.query(sql, [_storable(key)]), None)
+        found = self._connection.execute(sql, [_storable(key)])
+        row, names = found.fetchone(), (one[0] for one in found.description)
+        return None if row is None else dict(zip(names, row, strict=True))
 
     def _row(self, hypothesis: Hypothesis) -> dict[str, Value]:
         """A hypothesis's columns; the items of its lists are redacted before they become JSON."""
@@ -271,14 +279,14 @@ class Recorder:
         names = ", ".join(f'"{name}"' for name in stored[0])
         marks = ", ".join("?" for _ in stored[0])
         sql = f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'
-        self._database.conn.executemany(sql, [tuple(row.values()) for row in stored])
+        self._connection.executemany(sql, [tuple(row.values()) for row in stored])
 
     def _change(self, table: Table, key: str, value: str, fields: Mapping[str, Value]) -> bool:
         """Whether there was such a row."""
         stored = self._stored(table, fields)
         assignments = ", ".join(f'"{name}" = ?' for name in stored)
         sql = f'UPDATE "{table.name}" SET {assignments} WHERE "{key}" = ?'
-        return self._database.execute(sql, [*stored.values(), value]).rowcount > 0
+        return self._connection.execute(sql, [*stored.values(), value]).rowcount > 0
 
     def _stored(self, table: Table, fields: Mapping[str, Value]) -> dict[str, Value]:
         return {name: self._clean(value, name in table.verbatim) for name, value in fields.items()}

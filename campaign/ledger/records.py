@@ -87,6 +87,15 @@ class RunTerms:
 
 
 @dataclass(frozen=True)
+class KeptRun:
+    """A run that was told to keep what it changed; `put_back_at` is None while that stays."""
+
+    run: str
+    kept_at: float
+    put_back_at: float | None = None
+
+
+@dataclass(frozen=True)
 class Boot:
     """A configuration the system was brought up in. `run` None: the way back to the base.
 
@@ -304,6 +313,30 @@ class TrialAttribute:
 
 
 @dataclass(frozen=True)
+class RoundLatency:
+    """Seconds that a round of the sessions of an observation took, by nearest rank.
+
+    `what` is "answer" or "first token", `n` how many rounds were answered.
+    """
+
+    observation: str
+    round: int
+    what: str
+    n: int
+    p50_s: float
+    p90_s: float
+    p99_s: float
+    max_s: float
+
+    def __str__(self) -> str:
+        return (
+            f"round {self.round}: {self.what} after {self.p50_s:.3f} s at the median,"
+            f" {self.p90_s:.3f} s at p90, {self.p99_s:.3f} s at p99, {self.max_s:.3f} s at most"
+            f" ({self.n} answered)"
+        )
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A join of two logs, in counts; `fail_mismatch` and its kin are the 2x2 with the trials."""
 
@@ -337,6 +370,24 @@ class ComparisonKey:
     state: str
     left_line: str
     right_line: str
+
+
+@dataclass(frozen=True)
+class ComparisonContext:
+    """Where the lines of a key are, from 1, and the lines around them; `differs` names values.
+
+    A number is None where that side has no line; lines, and names, are one a line.
+    """
+
+    comparison: str
+    key: str
+    differs: str
+    left_number: int | None
+    left_before: str
+    left_after: str
+    right_number: int | None
+    right_before: str
+    right_after: str
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaign.ledger import records
+from campaign.ledger.capacity import CycleCapacity
 
 Record = (
     records.HypothesisEvent
     | records.Run
     | records.RunTerms
+    | records.KeptRun
     | records.Boot
     | records.Removal
     | records.Cycle
+    | CycleCapacity
     | records.Step
     | records.Request
     | records.Confirmation
@@ -23,8 +26,10 @@ Record = (
     | records.Trial
     | records.TrialExposure
     | records.TrialAttribute
+    | records.RoundLatency
     | records.Comparison
     | records.ComparisonKey
+    | records.ComparisonContext
     | records.Verdict
     | records.Artifact
 )
@@ -56,9 +61,11 @@ TABLES: Mapping[type[Record], Table] = {
     records.HypothesisEvent: _table("hypothesis_event", "id hypothesis kind standing by runs"),
     records.Run: _table("run", "id batch playbook kind playbook_sha256 status state owner_boot"),
     records.RunTerms: _table("run_terms", "run schedule"),
+    records.KeptRun: _table("kept_run", "run", key="run"),
     records.Boot: _table("boot", "id batch run effect"),
     records.Removal: _table("removal", "boot hypothesis"),
     records.Cycle: _table("cycle", "id boot run outcome"),
+    CycleCapacity: _table("cycle_capacity", "cycle", key="cycle"),
     records.Step: _table("step", "id run boot kind status"),
     records.Request: _table("request", "id batch kind boot"),
     records.Confirmation: _table("confirmation", "id playbook plan"),
@@ -72,8 +79,10 @@ TABLES: Mapping[type[Record], Table] = {
     records.Trial: _table("trial", "observation result"),
     records.TrialExposure: _table("trial_exposure", "observation position"),
     records.TrialAttribute: _table("trial_attribute", "observation position name"),
+    records.RoundLatency: _table("round_latency", "observation round what"),
     records.Comparison: _table("comparison", "id run boot step detector"),
     records.ComparisonKey: _table("comparison_key", "comparison state"),
+    records.ComparisonContext: _table("comparison_context", "comparison"),
     records.Verdict: _table("verdict", "id run hypothesis word"),
     records.Artifact: _table("artifact", "id run step sha256"),
 }

@@ -21,7 +21,7 @@ class Whole:
     """A run's terms, its hypotheses, and its own rows, each in the order they happened.
 
     `boots` are without the way back; `tallies` are by the observation's id, `attributes` the counts
-    of its trials by each attribute and its values.
+    of its trials by each attribute and its values, `latencies` those of its sessions.
     """
 
     terms: records.RunTerms
@@ -35,6 +35,8 @@ class Whole:
     verdicts: tuple[records.Verdict, ...]
     tallies: Mapping[str, "Tally"]
     attributes: Attributes
+    latencies: tuple[records.RoundLatency, ...]
+    failed_sessions: tuple[str, ...]
 
 
 class _OfRun(Protocol):
@@ -63,6 +65,7 @@ class WholeReads(ListReads):
         compared = self._by_run(records.Comparison, "comparison", "at, rowid", runs)
         verdicts = self._by_run(records.Verdict, "verdict", "at, rowid", runs)
         tallies, attributes = self.tallies_of(runs), self.attributes_of(runs)
+        latencies, failed = self.latencies_of(runs), self._failed_sessions(runs)
         return {
             run: Whole(
                 terms=next(iter(terms.get(run, ())), records.RunTerms(run)),
@@ -76,6 +79,8 @@ class WholeReads(ListReads):
                 verdicts=tuple(verdicts.get(run, ())),
                 tallies=tallies.get(run, {}),
                 attributes=attributes.get(run, {}),
+                latencies=latencies.get(run, ()),
+                failed_sessions=failed.get(run, ()),
             )
             for run in runs
         }
@@ -123,6 +128,37 @@ class WholeReads(ListReads):
             counts = Counts(row["fail"], row["passed"])
             found.setdefault(row["run"], {}).setdefault(row["name"], {})[row["value"]] = counts
         return found
+
+    def latencies_of(self, runs: Sequence[str]) -> Mapping[str, tuple[records.RoundLatency, ...]]:
+        """How long the rounds of the sessions of these runs took, by the run's id."""
+        rows = self._rows(
+            f"""
+            SELECT run, round_latency.* FROM observation
+            JOIN round_latency ON round_latency.observation = observation.id
+            WHERE {_RUNS} ORDER BY run, started_at, round, what
+            """,
+            json.dumps(list(runs)),
+        )
+        found: dict[str, list[records.RoundLatency]] = {}
+        for run, *values in rows:
+            found.setdefault(run, []).append(records.RoundLatency(*values))
+        return {run: tuple(some) for run, some in found.items()}
+
+    def _failed_sessions(self, runs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """The numbers of the sessions that failed, of valid observations, by the run's id."""
+        rows = self._rows(
+            f"""
+            SELECT run, ident FROM observation JOIN trial ON trial.observation = observation.id
+            WHERE {_RUNS} AND invalid IS NULL AND result = 'fail' AND ident IS NOT NULL
+              AND id IN (SELECT observation FROM round_latency)
+            ORDER BY run, started_at, position
+            """,
+            json.dumps(list(runs)),
+        )
+        found: dict[str, list[str]] = {}
+        for run, ident in rows:
+            found.setdefault(run, []).append(ident)
+        return {run: tuple(some) for run, some in found.items()}
 
     def as_ended(
         self, run: str, found: Sequence[records.Observation]

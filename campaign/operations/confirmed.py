@@ -10,9 +10,9 @@ from typing import Any
 
 from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import Planned
-from campaign.redact import Redactor
 from playbooks.plan import Boot
 from playbooks.playbook import Playbook, Reproduce
+from playbooks.redact import Redactor
 from playbooks.schedule import Schedule
 
 MOST_TOLD = 3
@@ -88,6 +88,11 @@ def _facts(planned: Planned) -> Iterator[tuple[str, str]]:
             before = edit.before
             state = (before.sha256, before.mode, before.uid, before.gid)
             yield f"{edit.host}:{edit.where}", digest(state)
+    for kept in planned.stack:
+        for at, path in kept.paths:
+            yield f"{at}:{path.path}, which {kept.id} keeps", digest(path.kept)
+    if plan.keep:
+        yield "keeping what it changes", "yes"
     yield "the campaign", system.campaign
     yield "the boots", ", ".join(boot.title for boot in plan.boots)
     for playbook in planned.playbooks:
@@ -114,7 +119,8 @@ def _playbook(playbook: Playbook, redactor: Redactor) -> Iterator[tuple[str, str
 def _boot(boot: Boot, redactor: Redactor) -> Iterator[tuple[str, str]]:
     title = f"{boot.position + 1}, {boot.title}"
     word = "reloads" if boot.reload else "restarts"
-    yield f"what {word} for boot {title}", ", ".join(boot.services) or "nothing"
+    batches = f" in batches of {boot.batch}" if boot.batches else ""
+    yield f"what {word} for boot {title}", (", ".join(boot.services) or "nothing") + batches
     for one in boot.env:
         was, will = ("unset" if value is None else value for value in (one.before, one.after))
         yield f"{one.name} of {one.service} in boot {title}", redactor.text(f"{was} -> {will}")

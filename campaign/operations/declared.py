@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from campaign.ledger.conditions import KEPT
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
 from hypotheses.observation import Observation, held_against
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 class Declared:
     """The campaign's name, symptom, currency and budget; a limit that is None is not set.
 
-    `downtime_s` in seconds, `money` in `currency`. `controls` are the conditions that playbooks
-    which remove a suspect will be held against, as far as their files tell.
+    `downtime_s` in seconds, `money` in `currency`, `seconds` of the system being occupied.
+    `controls` are the conditions that playbooks which remove a suspect will be held against, as
+    far as their files tell.
     """
 
     name: str
@@ -34,7 +36,14 @@ class Declared:
     restarts: int | None
     downtime_s: float | None
     money: float | None
+    seconds: float | None
     controls: tuple[Mapping[str, str], ...]
+
+    @property
+    def limited(self) -> bool:
+        """Whether the budget limits anything."""
+        limits = self.restarts, self.downtime_s, self.money, self.seconds
+        return any(one is not None for one in limits)
 
 
 def declared(workspace: Workspace) -> Declared | None:
@@ -61,7 +70,9 @@ def baselines(
     """
     said = declared(workspace)
     found = ledger.observations_of(kind="baseline") if seen is None else seen
-    return held_against(found, said.controls if said else ()) or ledger.baselines(found)
+    kept = {KEPT: ledger.kept_condition()}
+    wanted = [{**one, **kept} for one in (said.controls if said else ())]
+    return held_against(found, wanted) or ledger.baselines(found)
 
 
 def _digest(workspace: Workspace) -> str:
@@ -87,6 +98,7 @@ def _loaded(workspace: Workspace) -> Declared | None:
         budget.restarts,
         budget.downtime_s,
         budget.money,
+        budget.seconds,
         _controls(workspace, system),
     )
 

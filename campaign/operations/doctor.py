@@ -9,10 +9,10 @@ from campaign.engine.session import Hosts
 from campaign.errors import CampaignError
 from campaign.operations import host_checks, service_checks
 from campaign.operations.findings import Checkup, Finding, guarded
-from campaign.redact import Redactor
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.ssh_config import by_hand
+from playbooks.redact import Redactor
 from playbooks.system import Host as Machine
 from playbooks.system import Service, System
 
@@ -86,6 +86,11 @@ def _findings(
     yield from guarded(machine.name, "reproducer", found)
     for service in services:
         yield from service_checks.examine(service, host)
+    asked = {one.shared: one.availability for one in system.services.values() if one.availability}
+    for name, one in asked.items():
+        if one.on == machine.name:
+            looks = service_checks.examine_availability(name, one, host)
+            yield from guarded(name, "availability", looks)
 
 
 def _login(machine: Machine) -> str:

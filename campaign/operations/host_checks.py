@@ -11,6 +11,8 @@ from campaign.operations.findings import Finding, guarded, listed
 from playbooks.hosts.files import Journal
 from playbooks.hosts.host import Host
 from playbooks.hosts.survey import Holder, Runnable, Survey
+from playbooks.sessions.job import lacking
+from playbooks.sessions.spec import Sessions
 from playbooks.system import Host as Machine
 from playbooks.system import Reproducer, Service, SystemdSpec
 
@@ -41,6 +43,7 @@ def _state(
     yield space(name, survey)
     yield _lock(name, survey.holder)
     yield _leftovers(name, host.journal(), survey.holder, ledger)
+    yield from _kept(name, host)
 
 
 def _way(machine: Machine, took_s: float) -> str:
@@ -122,6 +125,19 @@ def _lock(name: str, holder: Holder | None) -> Finding:
     return Finding(name, "lock", what, "fail", "wait for it to end")
 
 
+def _kept(name: str, host: Host) -> Iterator[Finding]:
+    """What runs keep there on purpose, and whether it is as they left it."""
+    for one in host.stack():
+        paths, back = [path.path for path in one.paths], f"campaign recover {one.facts.id}"
+        other = [path.path for path in one.paths if not path.as_kept]
+        if other:
+            what = f"kept by {one.facts.id}, and changed by someone else since: {listed(other)}"
+            yield Finding(name, "kept", what, "fail", f"put it back: {back}")
+        else:
+            what = f"kept by {one.facts.id} ({one.who}): {listed(paths)}; {back} puts it back"
+            yield Finding(name, "kept", what)
+
+
 def _leftovers(name: str, journal: Journal, holder: Holder | None, ledger: Path) -> Finding:
     if not journal.outstanding:
         return Finding(name, "leftovers", "nothing is left to put back")
@@ -139,6 +155,9 @@ def examine_reproducers(
 ) -> Iterator[Finding]:
     """Whether each of the host's reproducers can start, as far as no variable says how."""
     for one in reproducers:
+        if one.sessions:
+            yield _driver(machine.name, one.name, one.sessions)
+            continue
         fixed = tuple(takewhile(lambda word: "{{" not in word, one.command))
         lacks = host.lacking([Runnable(fixed, one.cwd, one.env.get("PATH"))])[0] if fixed else None
         what, name = f"reproducer {one.name} can start", machine.name
@@ -148,3 +167,12 @@ def examine_reproducers(
             what = f"reproducer {one.name} cannot start: {lacks.why}"
             fix = "correct its command: or cwd: in campaign.yaml"
             yield Finding(name, "reproducer", what, "fail", fix)
+
+
+def _driver(host: str, reproducer: str, sessions: Sessions) -> Finding:
+    """Whether campaign can drive these sessions itself."""
+    missing = lacking(sessions)
+    if missing is None:
+        return Finding(host, "reproducer", f"reproducer {reproducer} can start")
+    what = f"reproducer {reproducer} {missing.what}"
+    return Finding(host, "reproducer", what, "fail", missing.fix)

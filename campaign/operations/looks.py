@@ -9,7 +9,8 @@ from hypotheses.by_mismatch import ENOUGH_FAILURES
 from hypotheses.planner import Purpose
 from hypotheses.rates import chance_of_at_least
 from hypotheses.verdict import Word
-from playbooks.playbook import Compare, Kind, LogSide, MismatchRule, Playbook
+from playbooks.join.detector import what_is_compared
+from playbooks.playbook import Compare, Kind, MismatchRule, Playbook
 
 
 def looks(desk: Desk) -> list[Option]:
@@ -130,12 +131,12 @@ def _untried(desk: Desk, probe: Playbook) -> list[str]:
 
 def _detectors(desk: Desk, probe: Playbook) -> list[str]:
     """The detectors with the same comparison."""
-    return [one.name for one in desk.of(Kind.DETECTOR) if _sides(one) == _sides(probe)]
+    return [one.name for one in desk.of(Kind.DETECTOR) if _comparisons(one) == _comparisons(probe)]
 
 
-def _sides(playbook: Playbook) -> Sequence[tuple[LogSide, LogSide]]:
+def _comparisons(playbook: Playbook) -> Sequence[object]:
     steps = (step.action for step in playbook.steps)
-    return [(one.left, one.right) for one in steps if isinstance(one, Compare)]
+    return [what_is_compared(one) for one in steps if isinstance(one, Compare)]
 
 
 def _entropy(chance: float) -> float:

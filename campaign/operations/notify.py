@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from campaign.engine.events import Emit, Note
 from campaign.errors import Exit
-from campaign.redact import Redactor
-from playbooks.system import Notice, System
+from playbooks.ending import Notice
+from playbooks.redact import Redactor
+from playbooks.system import System
 
 if TYPE_CHECKING:
     from campaign.engine.run import Outcome
@@ -59,6 +60,7 @@ def _message(system: System, outcome: "Outcome", word: str) -> dict[str, object]
         "exit": int(outcome.exit),
         "text": "\n".join(_text(system, outcome, word)),
         "runs": runs,
+        "kept": outcome.kept,
         "error": outcome.error,
         "remaining": list(outcome.remaining),
     }
@@ -70,6 +72,9 @@ def _text(system: System, outcome: "Outcome", word: str) -> Iterator[str]:
     for one in outcome.runs:
         if one.verdict:
             yield f"{one.id}: {one.verdict.word}"
+    if outcome.kept:
+        back = f"campaign recover {outcome.runs[-1].id} puts it back"
+        yield f"kept as changed: {outcome.kept}; {back}"
     if outcome.error:
         yield outcome.error
     yield from outcome.remaining

@@ -1,14 +1,12 @@
 """parse: what a parser reads in an output that is there already."""
 
-import gzip
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import Request, check
@@ -21,6 +19,7 @@ from playbooks.parsers import FORMATS, ExitInfo, ParseError, make
 from playbooks.playbook import Playbook, Reproduce
 from playbooks.system import ParseSpec, Reproducer
 from playbooks.templates import render
+from playbooks.unpacked import CannotRead, unpacked
 
 CHUNK = 1 << 20
 STDIN = "-"
@@ -131,17 +130,15 @@ def _reading(chosen: _Chosen, trials: list[Trial], warnings: tuple[str, ...]) ->
 
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
-    """The output, unpacked where its name ends in .gz. Errors: CampaignError (USAGE)."""
+    """The output, unpacked where it is packed. Errors: CampaignError (USAGE)."""
     if name == STDIN:
         yield sys.stdin.buffer
         return
-    path = Path(name)
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as output:
-            yield cast("BinaryIO", output)
-    except (OSError, EOFError, zlib.error) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise CampaignError(Exit.USAGE, f"cannot read {name}: {why}") from error
+        with unpacked(Path(name)) as output:
+            yield output
+    except CannotRead as error:
+        raise CampaignError(Exit.USAGE, str(error)) from error
 
 
 def _chosen(start: Path, asked: Asked) -> _Chosen:

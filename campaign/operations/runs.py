@@ -2,13 +2,14 @@
 
 import shutil
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
+from campaign.ledger.capacity import CycleCapacity
 from campaign.ledger.costs import RunCosts
 from campaign.ledger.filtering import EVERY_RUN, NO_HYPOTHESIS, RunFilter
 from campaign.ledger.reads import Ledger
@@ -45,11 +46,15 @@ class Listed:
 
 @dataclass(frozen=True)
 class Shown:
-    """A run whole, each part in the order it happened; `keys` by comparison id."""
+    """A run whole, each part in the order it happened.
+
+    `keys` are by comparison id, `contexts` by comparison id and key.
+    """
 
     listed: Listed
     boots: tuple[records.Boot, ...]
     cycles: tuple[records.Cycle, ...]
+    capacities: tuple[CycleCapacity, ...]
     steps: tuple[records.Step, ...]
     edits: tuple[records.Edit, ...]
     states: tuple[records.ServiceState, ...]
@@ -59,7 +64,9 @@ class Shown:
     splits: tuple[Split, ...]
     comparisons: tuple[records.Comparison, ...]
     keys: dict[str, tuple[records.ComparisonKey, ...]]
+    contexts: dict[str, Mapping[str, records.ComparisonContext]]
     artifacts: tuple[records.Artifact, ...]
+    latencies: tuple[records.RoundLatency, ...]
 
 
 def listed(
@@ -145,6 +152,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             listed=listed,
             boots=ledger.boots(run.id),
             cycles=ledger.cycles(run.id),
+            capacities=ledger.capacities(run.id),
             steps=ledger.steps(run.id),
             edits=ledger.edits(run.id),
             states=ledger.states(run.id),
@@ -154,7 +162,9 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             splits=splits_of(ledger.attributes_of([run.id]).get(run.id, {})),
             comparisons=comparisons,
             keys={one.id: ledger.comparison_keys(one.id) for one in comparisons},
+            contexts={one.id: ledger.comparison_contexts(one.id) for one in comparisons},
             artifacts=ledger.artifacts(run.id),
+            latencies=ledger.latencies_of([run.id]).get(run.id, ()),
         )
 
 

@@ -48,6 +48,9 @@ def run_facts(run: RunPart, currency: str, width: int) -> Iterator[str]:
     yield from (_fact("Restart", fault, width) for fault in run.restart_faults)
     yield from (_fact("Trials", text, width) for text in _trials(run.trials))
     yield from (_fact("Split by", text, width) for text in run.splits)
+    yield from (_fact("Latency", text, width) for text in run.latencies)
+    if run.transcripts:
+        yield _fact("Transcripts", run.transcripts, width)
     yield from (_fact("Mismatches", text, width) for text in run.mismatches)
     yield from _judged(run, width)
     yield _fact("Put back", run.put_back, width)

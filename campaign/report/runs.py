@@ -1,11 +1,11 @@
 """What the report says about one run."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
-from campaign.ledger.keeping import kept_edits
+from campaign.ledger.keeping import kept_edits, stays
 from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
 from campaign.ledger.whole import Whole
@@ -16,6 +16,9 @@ from hypotheses.observation import Counts
 from hypotheses.rates import rate_text, share_text
 from hypotheses.splits import splits_of
 from hypotheses.tally import Tally
+
+SESSIONS = 12
+"""As many failed sessions are named in one line."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class RunPart:
     restart_faults: tuple[str, ...]
     splits: tuple[str, ...]
     mismatches: tuple[str, ...]
+    latencies: tuple[str, ...]
+    transcripts: str
     judgements: tuple[Judgement, ...]
     figures: Mapping[str, Figures]
     put_back: str
@@ -125,12 +130,24 @@ def _collect(
         restart_faults=tuple(_restart_faults(whole.cycles)),
         splits=tuple(map(str, splits_of(whole.attributes))),
         mismatches=tuple(map(_mismatches, whole.comparisons)),
+        latencies=tuple(map(str, whole.latencies)),
+        transcripts=_transcripts(run.id, whole),
         judgements=collect_judgements(whole.verdicts),
         figures={one.hypothesis or "": collect_figures(one) for one in whole.verdicts},
-        put_back=_put_back(run, whole.edits, kept_edits(whole.edits, whole.steps)),
+        put_back=_put_back(run, whole.edits, whole.steps),
         status=_status(run, whole.steps, whole.terms.imported_by),
         costs=costs,
     )
+
+
+def _transcripts(run: str, whole: Whole) -> str:
+    """How to read the sessions of a run word for word; empty where it had none."""
+    if not whole.latencies:
+        return ""
+    failed = list(dict.fromkeys(whole.failed_sessions))
+    more = f" and {len(failed) - SESSIONS} more" if len(failed) > SESSIONS else ""
+    which = f"; failed: {', '.join(failed[:SESSIONS])}{more}" if failed else ""
+    return f"'campaign runs show {run} --session N'{which}"
 
 
 def _trials(
@@ -261,9 +278,10 @@ def _share(counts: Counts, what: str) -> str:
 
 
 def _put_back(
-    run: records.Run, edits: Sequence[records.Edit], kept: Collection[records.Edit]
+    run: records.Run, edits: Sequence[records.Edit], steps: Sequence[records.Step]
 ) -> str:
-    """Whether what the run changed is as it was before, but for what its operator `kept`."""
+    """Whether what the run changed is as it was before, but for what its operator kept."""
+    kept = kept_edits(edits, steps)
     left = _places(edit for edit in edits if edit.put_back_at is None and edit not in kept)
     if run.status == "running":
         return "not yet, the run is still under way"
@@ -271,6 +289,8 @@ def _put_back(
         return "not everything: 'campaign recover' puts the rest back or says what to do"
     if run.status == "interrupted" and run.ended_at is None:
         return "not known, its process is gone: 'campaign recover' asks the hosts"
+    if left and stays(steps):
+        return f"kept on purpose: {named(left)}; 'campaign recover {run.id}' puts it back"
     if left:
         return f"not known of {named(left)}: 'campaign recover' asks the hosts"
     if not edits:

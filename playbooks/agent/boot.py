@@ -1,8 +1,8 @@
 """Runs on a host ahead of the agent: finds the agent's code there, or asks for it, and starts it.
 
 Its text goes in through standard input, so that no shell sees it. It reads on any Python 3, so
-that one too old can say so. Each line that it says begins with MARK: what a login shell prints
-before is no part of the conversation.
+that one too old can say so, and loads what takes its time only where that is needed. Each line
+that it says begins with MARK: what a login shell prints before is no part of the conversation.
 """
 
 import contextlib
@@ -11,12 +11,9 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import signal
 import stat
 import sys
-import tempfile
-import zipfile
 
 MARK = b"campaign-agent "
 
@@ -102,6 +99,9 @@ def _loads(place: str) -> bool:
 
 def _keep(bundle: bytes, folder: str) -> bool:
     """Unpacks it for later visits too; False where there is no safe place for it."""
+    import shutil
+    import tempfile
+
     above = os.path.dirname(folder)
     try:
         _make_private(os.path.dirname(above))
@@ -123,6 +123,8 @@ def _keep(bundle: bytes, folder: str) -> bool:
 
 def _prune(above: str) -> None:
     """Removes the versions, and what is left of them, that nobody runs and few used since."""
+    import shutil
+
     with contextlib.suppress(OSError):
         places = [os.path.join(above, name) for name in os.listdir(above)]
         for place in sorted(places, key=os.path.getmtime, reverse=True)[KEPT:]:
@@ -140,6 +142,8 @@ def _make_private(folder: str) -> None:
 
 
 def _unpack(bundle: bytes, folder: str) -> None:
+    import zipfile
+
     with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
         archive.extractall(folder)
         names = archive.namelist()

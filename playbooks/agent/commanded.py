@@ -13,7 +13,7 @@ import subprocess
 import time
 from typing import Any, Dict, List, Optional, Set
 
-from playbooks.agent import durable, procfs, subtree
+from playbooks.agent import clock, durable, procfs, subtree
 from playbooks.agent.embedded import read_env_file
 from playbooks.agent.filelog import FileLog
 from playbooks.agent.managed import (
@@ -29,7 +29,7 @@ from playbooks.agent.managed import (
 )
 from playbooks.agent.session import VerbError
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\Z")
 _COMMAND_LIMIT_S = 300.0
 _STATUS_LIMIT_S = 30.0
 _LOOK_EVERY_S = 0.1
@@ -61,7 +61,7 @@ class Commanded(Managed):
 
     def _begin(self, verb: str) -> Started:
         self._make_room()
-        cursor, started_at = self._log.end(), time.time()
+        cursor, started_at = self._log.end(), clock.now()
         status = self._run(verb, _COMMAND_LIMIT_S)
         if status != 0:
             how = "took too long" if status is None else f"exited {status}"
@@ -79,17 +79,17 @@ class Commanded(Managed):
 
     def stop(self, timeout_s: float) -> Stopped:
         """Runs `stop`, and waits until `status` and the processes agree. Error: "stuck"."""
-        requested_at, left = time.time(), _with_children(self._pids())
+        requested_at, left = clock.now(), _with_children(self._pids())
         if not left and not self.is_up():
             return not_running()
         status = self._run("stop", timeout_s)
         deadline = requested_at + timeout_s
         while any(procfs.is_running(one.identity) for one in left) or self.is_up():
-            if time.time() > deadline:
+            if clock.now() > deadline:
                 how = "in time" if status is None else f"though its stop command exited {status}"
                 raise VerbError("stuck", f"{self.name} did not stop {how}: stop it by hand")
             time.sleep(_LOOK_EVERY_S)
-        return Stopped(requested_at, time.time(), killed=False, was_running=True)
+        return Stopped(requested_at, clock.now(), killed=False, was_running=True)
 
     def is_up(self) -> bool:
         """Whether its `status` command exits 0."""

@@ -11,7 +11,7 @@ import subprocess
 import time
 from typing import Any, Dict, List, Optional, Set
 
-from playbooks.agent import durable, envfile, keeper, logs, procfs, subtree
+from playbooks.agent import clock, durable, envfile, keeper, logs, procfs, subtree
 from playbooks.agent.managed import (
     Cursor,
     Follow,
@@ -26,7 +26,7 @@ from playbooks.agent.managed import (
 )
 from playbooks.agent.session import VerbError
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\Z")
 _KEEPER_LIMIT_S = 10.0
 _LOG_CHUNK = 1 << 20
 _RECORD_WAIT_S = 1.0
@@ -100,7 +100,7 @@ class Embedded(Managed):
 
     def stop(self, timeout_s: float) -> Stopped:
         """SIGTERM to all of the service, SIGKILL after `timeout_s`."""
-        requested_at = time.time()
+        requested_at = clock.now()
         record = self.record()
         if record is None or not self.processes():
             return not_running()
@@ -281,4 +281,4 @@ def _settle(service: Embedded, record: keeper.Record) -> None:
         time.sleep(0.01)
     last = service.record()
     if last and not last.over and not procfs.is_running(last.keeper):
-        service.folder.save(last._replace(over=True, ended_at=last.ended_at or time.time()))
+        service.folder.save(last._replace(over=True, ended_at=last.ended_at or clock.now()))

@@ -5,12 +5,14 @@ import time
 import weakref
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 
-from playbooks.agent import services
+from playbooks.agent import clock, services
 from playbooks.agent.managed import Life, Managed, Started
+from playbooks.agent.pace import pause
 from playbooks.agent.probes import Prober
 from playbooks.agent.session import Handler, Session, VerbError
 
-LOOK_EVERY_S = 0.05
+LOOK_EVERY_S = (0.02, 0.05)
+"""At least, and at most."""
 
 Reply = Tuple[Dict[str, Any], bytes]
 
@@ -50,7 +52,7 @@ class Wait(NamedTuple):
     cancelled: Callable[[], bool]
 
     def run(self) -> Dict[str, Any]:
-        """Look at all checks every 50 ms until each has settled.
+        """Look at all checks until each has settled, every 50 ms once that takes seconds.
 
         Errors: "crashed", "unhealthy", "cancelled". `first_ok_at` begins the time without a break
         in which all are satisfied, `healthy_at` is when all had settled: seconds since the epoch.
@@ -58,7 +60,8 @@ class Wait(NamedTuple):
         began = time.monotonic()
         attempts = 0
         while True:
-            next_look = time.monotonic() + LOOK_EVERY_S
+            now = time.monotonic()
+            next_look = now + pause(now - began, *LOOK_EVERY_S)
             attempts += 1
             for check in self.checks:
                 check.look()
@@ -71,7 +74,7 @@ class Wait(NamedTuple):
                 time.sleep(0.01)
 
     def _healthy(self, attempts: int) -> Dict[str, Any]:
-        now = time.time()
+        now = clock.now()
         first = max((check.ok_at or now for check in self.checks), default=now)
         return {"healthy_at": now, "first_ok_at": first, "attempts": attempts}
 

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 import threading
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
@@ -124,6 +123,8 @@ class Journal:
         return Entry(fields["__CURSOR"], b"", count)
 
     def _entries(self, cursor: str) -> Iterator[Entry]:
+        import tempfile  # takes its time, and most agents read no journal
+
         with tempfile.TemporaryFile() as faults:
             child = subprocess.Popen(
                 self.command(cursor),

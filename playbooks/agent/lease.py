@@ -10,7 +10,7 @@ import os
 import time
 from typing import Callable
 
-from playbooks.agent import lock, putback, reserve, restart
+from playbooks.agent import clock, lock, putback, reserve, restart
 from playbooks.agent.journal import Journal, load
 from playbooks.agent.lapse import Lapse
 from playbooks.agent.session import Session, VerbError
@@ -66,7 +66,7 @@ def put_back(session: Session) -> None:
     """
     journal = load(session.state_dir)
     silent_s = time.monotonic() - session.heard_at
-    now = time.time()
+    now = clock.now()
     lapse = Lapse(os.getpid(), journal.run, journal.who, now - silent_s, now)
     journal.lapses = [*journal.lapses, lapse][-_NOTED:]
     reserve.release(session.state_dir)
@@ -76,7 +76,7 @@ def put_back(session: Session) -> None:
     _replace_last(session, lapse)
     lapse = _restart(session, lapse)
     failed = bool(answer["conflicts"] or (lapse.cycle and lapse.cycle.failed))
-    lapse = lapse._replace(ended_at=time.time())
+    lapse = lapse._replace(ended_at=clock.now())
     _replace_last(session, lapse, settled=not failed)
 
 

@@ -15,10 +15,12 @@ from typing import Callable, Dict, FrozenSet, Optional, Tuple
 
 from playbooks.agent import (
     apply,
+    clock,
     durable,
     files,
     health,
     journal,
+    keep,
     lease,
     lock,
     probes,
@@ -35,7 +37,7 @@ from playbooks.agent.places import as_verb_error
 from playbooks.agent.session import Handler, Session, VerbError
 from playbooks.agent.wake import Wake
 
-VERSION = 2
+VERSION = 3
 """Of the conversation: raised with every change that an older operator would not understand."""
 
 _PIECE = 65536
@@ -61,8 +63,8 @@ def hello(session: Session, request: Header, _body: bytes) -> Tuple[Header, byte
         "hostname": os.uname().nodename,
         "pid": os.getpid(),
         "boot_id": procfs.boot_id(),
-        "boot_clock": procfs.boot_clock(),
-        "clock": time.time(),
+        "boot_clock": clock.boot_clock(),
+        "clock": clock.now(),
         "reaped": reaped,
         "outstanding": journal.summary(known),
         "lapsed_agents": [one.agent for one in known.lapses],
@@ -71,9 +73,9 @@ def hello(session: Session, request: Header, _body: bytes) -> Tuple[Header, byte
     return header, b""
 
 
-def clock(_session: Session, _request: Header, _body: bytes) -> Tuple[Header, bytes]:
+def read_clock(_session: Session, _request: Header, _body: bytes) -> Tuple[Header, bytes]:
     """Verb: what time it is here, since the epoch and since boot."""
-    return {"clock": time.time(), "boot_clock": procfs.boot_clock()}, b""
+    return {"clock": clock.now(), "boot_clock": clock.boot_clock()}, b""
 
 
 _MODULES = (
@@ -81,6 +83,7 @@ _MODULES = (
     files,
     health,
     journal,
+    keep,
     probes,
     processes,
     putback,
@@ -92,7 +95,7 @@ _MODULES = (
 
 
 def _verbs() -> Dict[str, Handler]:
-    verbs: Dict[str, Handler] = {"hello": hello, "clock": clock}
+    verbs: Dict[str, Handler] = {"hello": hello, "clock": read_clock}
     for module in _MODULES:
         verbs.update(module.VERBS)
     return verbs

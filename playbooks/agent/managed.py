@@ -1,10 +1,9 @@
 """What every kind of service can be asked, whoever manages it: a keeper, systemd, commands."""
 
-import time
 from abc import ABC, abstractmethod
 from typing import Any, Dict, List, NamedTuple, Optional, Union
 
-from playbooks.agent import procfs
+from playbooks.agent import clock, procfs
 from playbooks.agent.session import VerbError
 
 Cursor = Union[int, str]
@@ -160,7 +159,7 @@ def describe(process: procfs.Process) -> Dict[str, Any]:
 
 def not_running() -> Stopped:
     """The answer to a stop of what did not run."""
-    now = time.time()
+    now = clock.now()
     return Stopped(now, now, killed=False, was_running=False)
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, FrozenSet, Iterator, NamedTuple, Optional, Tuple
 
-from playbooks.agent import services
+from playbooks.agent import clock, services
 from playbooks.agent.logs import compile_pattern
 from playbooks.agent.managed import Follow
 from playbooks.agent.session import Handler, Session, VerbError
@@ -55,7 +55,7 @@ class Prober:
 
     def __call__(self) -> Result:
         ok, detail = self._look()
-        return Result(ok, detail, time.time())
+        return Result(ok, detail, clock.now())
 
     def close(self) -> None:
         if self._watch is not None:

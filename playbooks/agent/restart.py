@@ -7,7 +7,7 @@ hosts that restart with them are seen to by the agents there.
 import time
 from typing import Any, Dict, List, NamedTuple, Sequence
 
-from playbooks.agent import health, processes, procfs, services
+from playbooks.agent import clock, health, processes, procfs, services
 from playbooks.agent.journal import RELOADED, Journal
 from playbooks.agent.lapse import Cycle
 from playbooks.agent.managed import Managed, Started
@@ -80,7 +80,7 @@ def _no_log() -> Any:
 
 def cycle(session: Session, chosen: Sequence[Known]) -> Cycle:
     """Stops `chosen` in reverse order, starts them in order, and waits until all are healthy."""
-    lived = Cycle(tuple(one.name for one in chosen), time.time(), {}, {}, {})
+    lived = Cycle(tuple(one.name for one in chosen), clock.now(), {}, {}, {})
     try:
         for one in reversed(chosen):
             stopped = one.managed.stop(one.said["stop_timeout_s"])

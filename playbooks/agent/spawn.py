@@ -12,11 +12,10 @@ import os
 import selectors
 import subprocess
 import threading
-import time
 import weakref
 from typing import Any, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Tuple
 
-from playbooks.agent import durable, leash, procfs, subtree
+from playbooks.agent import clock, durable, leash, procfs, subtree
 from playbooks.agent.session import Handler, Session, VerbError
 
 MARK = "CAMPAIGN_SPAWN"
@@ -205,7 +204,7 @@ class Spawned:
         if said:
             return {**facts, **json.loads(said)}
         left = record.end()
-        seconds = time.time() - facts["started_at"]
+        seconds = clock.now() - facts["started_at"]
         lost = dict.fromkeys(("timed_out", "stopped", "out_of_memory"), False)
         return {
             **facts,

@@ -12,7 +12,7 @@ import sys
 import time
 from typing import IO, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-from playbooks.agent import procfs
+from playbooks.agent import clock, procfs
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -125,13 +125,13 @@ def end(find: Find, group: Optional[int], timeout_s: float) -> Tuple[float, bool
     """
     _signal(find(), group, signal.SIGTERM)
     if not _wait_until_gone(find, timeout_s):
-        return time.time(), False
+        return clock.now(), False
     deadline = time.monotonic() + _KILL_LIMIT_S
     while True:
         _signal(find(), group, signal.SIGKILL)
         left = _wait_until_gone(find, 0.2)
         if not left:
-            return time.time(), True
+            return clock.now(), True
         if time.monotonic() > deadline:
             raise SurvivorsError(left)
 

@@ -3,7 +3,6 @@
 import os
 import pwd
 import re
-import shutil
 import stat
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -62,6 +61,8 @@ def _lack(argv: List[str], cwd: str, path: Optional[str]) -> Optional[Tuple[str,
         return f"there is no folder {cwd}", cwd
     where = os.path.normpath(os.path.join(cwd, argv[0]))
     if "/" not in argv[0]:
+        import shutil
+
         where = shutil.which(argv[0], path=path or os.environ.get("PATH")) or ""
         if not where:
             return f"there is no program {argv[0]} in PATH", argv[0]

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import Any, Dict, List, Optional
 
-from playbooks.agent import cgroups, journald, procfs, subtree
+from playbooks.agent import cgroups, clock, journald, procfs, subtree
 from playbooks.agent.managed import (
     Cursor,
     Follow,
@@ -18,12 +18,14 @@ from playbooks.agent.managed import (
     Stopped,
     not_running,
 )
+from playbooks.agent.pace import pause
 from playbooks.agent.session import VerbError
 from playbooks.agent.systemctl import Manager
 from playbooks.agent.unitfacts import FACTS, Seen, facts_of, failure
 
 _KILL_LIMIT_S = 10.0
-_LOOK_EVERY_S = 0.02
+_LOOK_EVERY_S = (0.005, 0.02)
+"""At least, and at most."""
 _AWAITED_EVERY_S = 0.25
 _CLOCK_GRAIN_S = 0.01
 _FILES = ("NeedDaemonReload", "FragmentPath", "DropInPaths")
@@ -71,6 +73,7 @@ class Unit(Managed):
 
     def _started(self, cursor: Cursor) -> Started:
         """Waits until there is a main process, or systemd is through without one."""
+        began = time.monotonic()
         while True:
             seen = self.look()
             if seen.restarting or not (seen.starting_up or seen.up):
@@ -79,9 +82,9 @@ class Unit(Managed):
                 raise VerbError(kind, f"{self.name}: {what}", log=log, **seen.ended)
             if seen.main is not None or not seen.starting_up:
                 break
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(pause(time.monotonic() - began, *_LOOK_EVERY_S))
         main = seen.main
-        started_at = procfs.epoch(main.start_ticks) if main else time.time()
+        started_at = procfs.epoch(main.start_ticks) if main else clock.now()
         return Started(
             main.pid if main else None,
             main.start_ticks if main else None,
@@ -119,17 +122,18 @@ class Unit(Managed):
 
     def stop(self, timeout_s: float) -> Stopped:
         """Has systemd stop it; SIGKILL after `timeout_s` to what is left in its cgroup."""
-        requested_at, before = time.time(), self.look()
+        requested_at, before = clock.now(), self.look()
         before.require_found()
         if not before.up and not cgroups.processes(before.group):
             return not_running()
         self._manager.stop(self.unit)
         killed = self._wait_until_gone(before.group, timeout_s)
-        return Stopped(requested_at, time.time(), killed=killed, was_running=True)
+        return Stopped(requested_at, clock.now(), killed=killed, was_running=True)
 
     def _wait_until_gone(self, group: str, timeout_s: float) -> bool:
         """Whether SIGKILL was needed. Error: "stuck"."""
-        deadline, killed = time.monotonic() + timeout_s, False
+        began = time.monotonic()
+        deadline, killed = began + timeout_s, False
         while True:
             left = cgroups.processes(group)
             seen = None if left else self.look()
@@ -141,7 +145,7 @@ class Unit(Managed):
                     raise VerbError("stuck", f"{self.name}: SIGKILL did not end {names}")
                 _kill(left)
                 deadline, killed = time.monotonic() + _KILL_LIMIT_S, True
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(pause(time.monotonic() - began, *_LOOK_EVERY_S))
 
     def state(self) -> State:
         seen = self.look()

@@ -3,7 +3,7 @@
 import time
 from typing import Any, ClassVar, Dict, Optional, Tuple
 
-from playbooks.agent import procfs
+from playbooks.agent import clock, procfs
 from playbooks.agent.session import VerbError
 
 FACTS = (
@@ -167,7 +167,7 @@ def failure(seen: Seen) -> Tuple[str, str]:
 def _epoch(monotonic_us: str) -> Optional[float]:
     if not monotonic_us or monotonic_us == "0":
         return None
-    return time.time() - time.monotonic() + int(monotonic_us) / 1e6
+    return clock.now() - time.monotonic() + int(monotonic_us) / 1e6
 
 
 def facts_of(shown: Dict[str, str]) -> Dict[str, Any]:

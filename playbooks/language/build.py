@@ -1,32 +1,39 @@
 """From checked shapes to the frozen dataclasses that everything else works with."""
 
-from collections.abc import Callable, Mapping
+import posixpath
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
-from playbooks.language import parse_schema, schema, system_schema
+from playbooks import probes
+from playbooks.language import schema, system_schema
+from playbooks.language.build_reproducers import reproducer
 from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
+from playbooks.language.replicas import Replicas, groups, together
 from playbooks.playbook import (
     Action,
     Collect,
     Command,
     Compare,
+    CompareSide,
     Diff,
     Env,
     Http,
     Kind,
     LogSide,
     MismatchRule,
+    OutputSide,
     Patch,
     Playbook,
     RateRule,
     Replace,
     Reproduce,
     Restart,
+    RowSpec,
     Step,
     StopWhen,
     Upload,
@@ -37,8 +44,6 @@ from playbooks.system import (
     Budget,
     Cost,
     Host,
-    ParseSpec,
-    Reproducer,
     Ssh,
     System,
 )
@@ -46,14 +51,18 @@ from playbooks.templates import render
 
 
 def system(
-    shape: system_schema.CampaignFile, document: Document, root: Path, environ: Mapping[str, str]
+    shape: system_schema.CampaignFile,
+    document: Document,
+    replicas: Replicas,
+    root: Path,
+    environ: Mapping[str, str],
 ) -> System:
     """The system that a checked campaign.yaml in the folder `root` describes."""
     only = next(iter(shape.hosts))
     local = [
         name for name, one in shape.hosts.items() if isinstance(one, system_schema.LocalHostShape)
     ]
-    place = Place(root, only, frozenset(local))
+    place = Place(root, only, frozenset(local), replicas)
     reproducers = document.root.get("reproducers")
     services = {name: service(name, one, place) for name, one in shape.services.items()}
     return System(
@@ -62,14 +71,18 @@ def system(
         root=root,
         hosts={name: _host(name, one, root) for name, one in shape.hosts.items()},
         services=services,
-        restart_groups=tuple(map(tuple, shape.restart_groups)),
+        restart_groups=tuple(groups(shape.restart_groups, replicas)),
         reproducers={
-            name: _reproducer(name, one, only, root, reproducers.get(name, "trials"))
+            name: reproducer(name, one, place, reproducers.get(name))
             for name, one in shape.reproducers.items()
         },
-        versions={name: tuple(words) for name, words in shape.versions.items()},
+        versions={
+            one: tuple(words)
+            for name, words in shape.versions.items()
+            for one in together([name], replicas)
+        },
         cost=Cost(**shape.cost.model_dump()),
-        budget=Budget(shape.budget.downtime, shape.budget.restarts, shape.budget.money),
+        budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
         notify=tuple(map(notice, shape.notify)),
@@ -82,9 +95,14 @@ def system(
     )
 
 
+def _budget(shape: system_schema.BudgetShape) -> Budget:
+    return Budget(shape.downtime, shape.restarts, shape.money, shape.time)
+
+
 def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
     if isinstance(shape, system_schema.LocalHostShape):
-        return Host(name, None, shape.python)
+        kept = Path(below(root, shape.state_dir)) if shape.state_dir else None
+        return Host(name, None, shape.python, kept)
     reached = Ssh(
         name=shape.ssh,
         user=shape.user,
@@ -98,53 +116,26 @@ def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
     return Host(name, reached, shape.python)
 
 
-def _reproducer(
-    name: str, shape: system_schema.ReproducerShape, only: str, root: Path, trials: Node
-) -> Reproducer:
-    return Reproducer(
-        name=name,
-        command=tuple(shape.command),
-        on=shape.on or only,
-        parse=_parse(shape.parse),
-        timeout_s=shape.timeout,
-        on_timeout=shape.on_timeout,
-        cwd=below(root, shape.cwd),
-        env=dict(shape.env),
-        trials=trials.text or None,
-        crash_is=shape.crash_is,
-        exposure=shape.exposure,
-    )
-
-
-def _parse(shape: parse_schema.AnyParseShape | None) -> ParseSpec:
-    """A shape's one field is the format; what is no outcome below it is an option of that."""
-    if shape is None:
-        return ParseSpec("exit")
-    ((form, below),) = shape
-    options = {
-        name: "true" if value is True else value
-        for name, value in below
-        if isinstance(value, str) or value is True
-    }
-    lists = {name: value for name, value in below if isinstance(value, list)}
-    return ParseSpec(
-        form.removesuffix("_"),
-        frozenset(lists.get("fail", ())),
-        frozenset(lists.get("passed", ())),
-        frozenset(lists.get("censored", ())),
-        options,
-        tuple(lists.get("attributes", ())),
-    )
-
-
 @dataclass(frozen=True)
 class Filling:
-    """What fills a playbook's steps in: its variables, what --var said, the workspace, a host."""
+    """What fills a playbook's steps in: its variables, what --var said, the system."""
 
     values: Mapping[str, str]
     given: Mapping[str, str]
-    root: Path
-    only: str
+    system: System
+
+    @property
+    def root(self) -> Path:
+        return self.system.root
+
+    @property
+    def only(self) -> str:
+        """The host of what names none."""
+        return next(iter(self.system.hosts))
+
+    def services(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The services that `names` stand for."""
+        return together(names, self.system.replicas)
 
 
 def playbook(shape: schema.PlaybookFile, document: Document, filling: Filling) -> Playbook:
@@ -198,19 +189,17 @@ def _action(shape: schema.AnyStep, node: Node, where: str, filling: Filling) -> 
         case schema.PatchStep():
             return _patch(shape.patch, filling)
         case schema.EnvStep():
-            return _env(shape.env, fill)
+            return _env(shape.env, fill, filling)
         case schema.RestartStep():
-            services = tuple(shape.restart.services)
-            word = shape.restart.action
-            return Restart(services, word == "reload"), f"{word} {', '.join(services)}"
+            return _restart(shape.restart, filling)
         case schema.ReproduceStep():
             return _reproduce(shape.reproduce, node.get("reproduce", "vars"), filling)
         case schema.CollectStep():
-            services = tuple(shape.collect.services)
+            services = filling.services(shape.collect.services)
             action = Collect(services, shape.collect.grep, shape.collect.max_bytes)
-            return action, f"collect {', '.join(services)}"
+            return action, f"collect {', '.join(shape.collect.services)}"
         case schema.CompareStep():
-            return _compare(shape.compare)
+            return _compare(shape.compare, filling)
         case schema.CommandStep():
             return _command(shape.command, fill, filling)
         case schema.WaitStep():
@@ -231,18 +220,36 @@ def _patch(shape: schema.PatchShape, filling: Filling) -> tuple[Patch, str]:
         case schema.ReplacePatchShape(replace=one):
             change = Replace(one.path, one.old, one.new, one.count)
             title = f"replace in {one.path}"
+        case schema.ProbePatchShape(probe=probe, into=into):
+            file = probes.file(probe)
+            change = Upload(file, posixpath.normpath(f"{into}/{file.name}"))
+            title = f"upload the {probe} probe"
     root = below(filling.root, shape.root)
-    return Patch(shape.host or filling.only, root, change, tuple(shape.removes)), title
+    return Patch(_hosts(shape, filling), root, change, tuple(shape.removes)), title
 
 
-def _env(shape: schema.EnvShape, fill: Callable[[str], str]) -> tuple[Env, str]:
+def _hosts(shape: schema.PatchShape, filling: Filling) -> tuple[str, ...]:
+    """The hosts that a patch is made on."""
+    services = [filling.system.services[name] for name in filling.services(shape.services or ())]
+    homes = shape.hosts or dict.fromkeys(one.host for one in services)
+    return tuple(homes) or (shape.host or filling.only,)
+
+
+def _restart(shape: schema.RestartShape, filling: Filling) -> tuple[Restart, str]:
+    action = Restart(filling.services(shape.services), shape.action == "reload", shape.batch or 0)
+    batches = f" in batches of {shape.batch}" if shape.batch else ""
+    return action, f"{shape.action} {', '.join(shape.services)}{batches}"
+
+
+def _env(shape: schema.EnvShape, fill: Callable[[str], str], filling: Filling) -> tuple[Env, str]:
     values = {name: fill(text) for name, text in shape.set.items()}
     changes = " and ".join(
         f"{verb} {', '.join(names)}"
         for verb, names in (("set", values), ("unset", shape.unset))
         if names
     )
-    action = Env(tuple(shape.services), values, tuple(shape.unset), tuple(shape.removes))
+    services = filling.services(shape.services)
+    action = Env(services, values, tuple(shape.unset), tuple(shape.removes))
     return action, f"{changes} for {', '.join(shape.services)}"
 
 
@@ -257,10 +264,23 @@ def _stop(shape: schema.StopShape) -> StopWhen:
     return StopWhen(shape.rule, otherwise_fixed=shape.otherwise is not None)
 
 
-def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:
-    left, right = (LogSide(side.log, side.match) for side in (shape.left, shape.right))
-    bad = LogSide(shape.known_bad.log, shape.known_bad.match) if shape.known_bad else None
-    return Compare(left, right, bad), f"compare {left.log} with {right.log}"
+def _compare(shape: schema.CompareShape, filling: Filling) -> tuple[Compare, str]:
+    left, right = (_side(one, shape, filling) for one in (shape.left, shape.right))
+    bad = _side(shape.known_bad, shape, filling, value=False) if shape.known_bad else None
+    action = Compare(left, right, bad, shape.repeats == "in_order", shape.only is not None)
+    return action, f"compare {left.name} with {right.name}"
+
+
+def _side(
+    shape: schema.SideShape, around: schema.CompareShape, filling: Filling, *, value: bool = True
+) -> CompareSide:
+    values = tuple(shape.value) if value else ()
+    spec = RowSpec(shape.match, tuple(shape.key), values, shape.field, around.skip)
+    match shape:
+        case schema.LogSideShape():
+            return LogSide(shape.log, spec, filling.system.replicas.get(shape.log, ()))
+        case schema.OutputSideShape():
+            return OutputSide(shape.output, spec)
 
 
 def _command(

@@ -1,7 +1,9 @@
 """Checks a document against a model, and says in plain words, at its place, what does not fit."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -35,12 +37,37 @@ _EXPECTED = {
 
 def check(document: Document, model: type[_S]) -> _S | None:
     """The document as a `model`; None where it does not fit, with the problems reported."""
+    _make_ready(model)
     try:
         return model.model_validate(document.root.plain())
     except ValidationError as error:
         for detail in error.errors(include_url=False, include_input=False):
             _complain(document, _walk(model, detail["loc"]), detail)
         return None
+
+
+def _make_ready(model: type[Shape]) -> None:
+    """Builds what checks it, once, without the plugins of pydantic that may be installed here.
+
+    To look for them, pydantic would read what every installed package says of itself.
+    """
+    if not model.__pydantic_complete__:
+        with _environ("PYDANTIC_DISABLE_PLUGINS", "__all__"):
+            model.model_rebuild()
+
+
+@contextmanager
+def _environ(name: str, value: str) -> Iterator[None]:
+    """A variable of our own environment, inside."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _complain(document: Document, place: "_Place", detail: ErrorDetails) -> None:

@@ -33,6 +33,7 @@ from playbooks.language.durations import (
 _T = TypeVar("_T")
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$"
+SERVICE_PATTERN = rf"{NAME_PATTERN[:-1]}(?:@{NAME_PATTERN[1:-1]})?$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 PERCENT_PATTERN = r"^([0-9]{1,3}(?:\.[0-9]{1,6})?)%$"
 MODE_PATTERN = r"^0?[0-7]{3,4}$"
@@ -137,33 +138,24 @@ def _url(text: str) -> str:
     return text
 
 
-def groups(text: str) -> frozenset[str]:
-    """The named groups of the regular expression `text`.
-
-    Raises the complaint about one that does not compile.
-    """
+def _regex(text: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return frozenset(re.compile(text).groupindex)
+            re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise refused(f"not a regular expression: {error}") from None
-
-
-def _regex(text: str) -> str:
-    groups(text)
     return text
 
 
-def _needs(*names: str) -> AfterValidator:
-    def check(text: str) -> str:
-        missing = [name for name in names if name not in groups(text)]
-        if missing:
-            wanted = " and ".join(f"(?P<{name}>...)" for name in missing)
-            raise refused(f"the regular expression needs the named group {wanted}")
-        return text
+def _joined(text: str) -> str:
+    from playbooks.join.expression import groups
 
-    return AfterValidator(check)
+    try:
+        groups(text)
+    except ValueError as error:
+        raise refused(f"not a regular expression that can be used: {error}") from None
+    return text
 
 
 def _expression(text: str) -> Expression:
@@ -312,11 +304,27 @@ _NAMES_SCHEMA = {
 _REGEX_SCHEMA = {"type": "string", "format": "regex"}
 _SIZE_SCHEMA = {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": SIZE_PATTERN}]}
 _NAME = "a name (letters, digits, '_', '-' and '.', at most 64)"
+_SERVICE = "a service's name, or that of a replica: NAME@HOST"
 _UNIT = "the name of a service unit such as sglang-prefill.service"
 _VARIABLE = "a variable's name (letters, digits and '_')"
 
+_TEXTS_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "minLength": 1},
+        {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
+    ]
+}
+
 Text = Annotated[str, Field(min_length=1)]
+Parts = Annotated[
+    list[Text],
+    Field(min_length=1),
+    BeforeValidator(_listed),
+    WithJsonSchema(_TEXTS_SCHEMA),
+]
 Name = Annotated[str, *_pattern(NAME_PATTERN, _NAME)]
+ServiceName = Annotated[str, *_pattern(SERVICE_PATTERN, _SERVICE)]
+ServiceKey = Annotated[ServiceName, WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
 UnitName = Annotated[str, *_pattern(UNIT_PATTERN, _UNIT)]
 Variable = Annotated[str, *_pattern(VARIABLE_PATTERN, _VARIABLE)]
 Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)]
@@ -334,8 +342,7 @@ Url = Annotated[str, AfterValidator(_url), WithJsonSchema({"type": "string", "fo
 Regex = Annotated[
     str, AfterValidator(_regex), WithJsonSchema({"type": "string", "format": "regex"})
 ]
-KeyRegex = Annotated[Regex, _needs("key")]
-KeyValueRegex = Annotated[Regex, _needs("key", "value")]
+JoinedRegex = Annotated[str, AfterValidator(_joined), WithJsonSchema(_REGEX_SCHEMA)]
 SearchedRegex = Annotated[str, AfterValidator(_searched), WithJsonSchema(_REGEX_SCHEMA)]
 OutcomeRegex = Annotated[str, AfterValidator(_outcome), WithJsonSchema(_REGEX_SCHEMA)]
 Words = Annotated[list[str], BeforeValidator(_words), WithJsonSchema(_WORDS_SCHEMA)]

@@ -8,30 +8,37 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from playbooks.language.comparisons import check_comparison
 from playbooks.language.fieldtypes import is_url
 from playbooks.language.known import check_distinct, check_host, check_known
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import meant, shown, suggest
+from playbooks.language.replicas import Replicas
 from playbooks.language.service_references import check_service, check_watch
+from playbooks.language.session_references import check_sessions, misfilled
+from playbooks.language.step_references import check_places, meant_by
 from playbooks.parsers import ParseError, make
-from playbooks.system import Reproducer, System, SystemdSpec
+from playbooks.system import Reproducer, System
 from playbooks.templates import TemplateError, names, render, unset
 
 SECRET_LENGTH = 8
 
 
-def check_system(document: Document, environ: Mapping[str, str]) -> None:
+def check_system(document: Document, replicas: Replicas, environ: Mapping[str, str]) -> None:
     """Reports what campaign.yaml refers to and is not there."""
     root = document.root
-    hosts, services = tuple(root.get("hosts").entries), tuple(root.get("services").entries)
+    hosts = tuple(root.get("hosts").entries)
+    services = (*replicas, *root.get("services").entries)
     for service in root.get("services").entries.values():
-        check_host(document, service, "host", hosts)
+        if not service.get("hosts"):
+            check_host(document, service, "host", hosts)
         for check in service.get("health").items:
             check_known(document, check.get("on"), "host", hosts)
         _env_method(document, service)
         check_service(document, service, hosts)
     for reproducer in root.get("reproducers").entries.values():
         check_host(document, reproducer, "on", hosts)
+        check_sessions(document, reproducer, Path(document.file).parent)
         _well_formed(document, reproducer)
         _outcomes(document, reproducer)
         _exposure(document, reproducer)
@@ -40,7 +47,7 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
             what = f"unknown service {shown(name)}{suggest(name, services)}"
             document.report(command.key, what)
     check_watch(document, root, hosts, services)
-    _groups(document, root.get("restart_groups"), services)
+    _groups(document, root.get("restart_groups"), services, replicas)
     _ports(document, root.get("services"), hosts)
     for name, secret in root.get("secrets").entries.items():
         _secret(document, name, secret.get("env"), environ)
@@ -60,15 +67,18 @@ def _env_method(document: Document, service: Node) -> None:
         document.report(env.key, what)
 
 
-def _groups(document: Document, groups: Node, services: Collection[str]) -> None:
-    owners: dict[str, int] = {}
-    for number, group in enumerate(groups.items):
+def _groups(
+    document: Document, groups: Node, services: Collection[str], replicas: Replicas
+) -> None:
+    owners: dict[str, Node] = {}
+    for group in groups.items:
         check_known(document, group, "service", services)
         check_distinct(document, group.texts())
         for service in group.texts():
-            if owners.setdefault(service.text, number) != number:
-                what = f"{shown(service.text)} is in two restart groups: join them"
-                document.report(service.mark, what)
+            for name in replicas.get(service.text, (service.text,)):
+                if owners.setdefault(name, group) is not group:
+                    what = f"{shown(service.text)} is in two restart groups: join them"
+                    document.report(service.mark, what)
 
 
 def _ports(document: Document, services: Node, hosts: Sequence[str]) -> None:
@@ -99,7 +109,8 @@ def _names(document: Document, node: Node) -> tuple[str, ...]:
 
 def _outcomes(document: Document, reproducer: Node) -> None:
     owners: dict[str, str] = {}
-    for parser in reproducer.get("parse").entries.values():
+    parse = reproducer.get("parse")
+    for parser in [parse] if reproducer.get("http_sessions") else parse.entries.values():
         for result in ("fail", "pass", "censored"):
             for outcome in parser.get(result).texts():
                 owner = owners.setdefault(outcome.text, result)
@@ -115,9 +126,10 @@ def _exposure(document: Document, reproducer: Node) -> None:
         what = "only a soak passes by running its time: give 'exposure: seconds', or say censored"
         document.report(on_timeout.mark, what)
     told = not reproducer.get("parse") and exposure.text == "seconds"
+    told = told or bool(reproducer.get("http_sessions"))
     for name, options in reproducer.get("parse").entries.items():
         match = options.get("match").text
-        told = name in ("jsonl", "json") and exposure.text in options.entries
+        told = told or (name in ("jsonl", "json") and exposure.text in options.entries)
         told = told or (name == "regex" and f"(?P<{exposure.text}>" in match)
     if exposure and not told:
         what = f"exposure: {exposure.text} needs trials that tell theirs: give 'parse' jsonl with"
@@ -168,10 +180,8 @@ def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
         _plain(document, name, node)
     used = set(document.root.get("vars").entries)
     for step in document.root.get("steps").items:
-        _services(document, step, scope.system)
-        _reloads(document, step.get("restart"), scope.system)
-        for key, owner_key in (("patch", "host"), ("command", "on"), ("http", "on")):
-            check_host(document, step.get(key), owner_key, tuple(scope.system.hosts))
+        check_places(document, step, scope.system)
+        check_comparison(document, step.get("compare"), scope.system.names, scope.playbooks)
         _patch(document, step.get("patch"), scope)
         _env(document, step.get("env"), scope)
         used.update(_templates(document, step, values))
@@ -213,33 +223,21 @@ def _plain(document: Document, name: str, node: Node) -> None:
         document.report(node.mark, f"the value of {shown(name)} is not filled in: write it out")
 
 
-def _reloads(document: Document, restart: Node, system: System) -> None:
-    """Reports services that are to be reloaded, and cannot be."""
-    for node in restart.get("services").texts() if restart.get("action").text == "reload" else ():
-        service = system.services.get(node.text)
-        if service and service.reload is None and not isinstance(service.manager, SystemdSpec):
-            what = f"service {shown(node.text)} has no 'reload' in campaign.yaml: say how it reads"
-            document.report(node.mark, f"{what} its files again")
-
-
-def _services(document: Document, step: Node, system: System) -> None:
-    lists = [step.get(action, "services") for action in ("env", "restart", "collect")]
-    for node in lists:
-        check_distinct(document, node.texts())
-    sides = [step.get("compare", side, "log") for side in ("left", "right", "known_bad")]
-    for node in (*lists, *sides):
-        check_known(document, node, "service", system.services)
-
-
 def _patch(document: Document, patch: Node, scope: Scope) -> None:
     _slugs(document, patch.get("removes"), scope)
     for node in (*patch.get("diff").texts(), *patch.get("upload").texts()):
         _file(document, node, scope.system.root)
     for node in (*patch.get("to").texts(), *patch.get("replace", "path").texts()):
-        path = PurePosixPath(node.text)
-        if path.is_absolute() or ".." in path.parts or not path.parts:
-            what = f"{shown(node.text)} leaves the root: give a path below it"
-            document.report(node.mark, what)
+        _below(document, node, is_root=False)
+    for node in patch.get("into").texts():
+        _below(document, node, is_root=True)
+
+
+def _below(document: Document, node: Node, *, is_root: bool) -> None:
+    """Reports a path that leaves the patch's root, or is the root itself where it may not be."""
+    path = PurePosixPath(node.text)
+    if path.is_absolute() or ".." in path.parts or not (path.parts or is_root):
+        document.report(node.mark, f"{shown(node.text)} leaves the root: give a path below it")
 
 
 def _file(document: Document, node: Node, root: Path) -> None:
@@ -266,8 +264,7 @@ def _beside(path: Path) -> list[str]:
 def _env(document: Document, env: Node, scope: Scope) -> None:
     _slugs(document, env.get("removes"), scope)
     for node in env.get("services").texts():
-        service = scope.system.services.get(node.text)
-        if service is not None and service.env is None:
+        if any(service.env is None for service in meant_by(node.text, scope.system)):
             what = f"service {shown(node.text)} has no 'env' in campaign.yaml: say how it is edited"
             document.report(node.mark, what)
     check_distinct(document, env.get("unset").texts())
@@ -328,6 +325,8 @@ def _reproduce(
             what = f"reproducer {shown(use.text)} has no variable {shown(name)}"
             document.report(own[name].key, f"{what}{suggest(name, needed)}")
     _trials(document, use, reproducer, given)
+    for what in misfilled(reproducer.sessions, given) if reproducer.sessions else ():
+        document.report(use.mark, f"reproducer {shown(use.text)}: {what}")
     _stop(document, node, reproducer)
     by = document.root.get("verdict", "by")
     if by.text == "time" and reproducer.exposure is None:
@@ -337,8 +336,7 @@ def _reproduce(
 
 def reproducer_names(reproducer: Reproducer) -> tuple[str, ...]:
     """The variables that the templates of a reproducer name, each once."""
-    texts = (*reproducer.command, *reproducer.env.values(), reproducer.trials or "")
-    return tuple(dict.fromkeys(name for text in texts for name in names(text)))
+    return tuple(dict.fromkeys((*reproducer.used, *names(reproducer.trials or ""))))
 
 
 def _stop(document: Document, node: Node, reproducer: Reproducer) -> None:

@@ -9,14 +9,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Tag
 
 from playbooks.language.fieldtypes import (
-    KeyRegex,
-    KeyValueRegex,
+    JoinedRegex,
     Mode,
     Name,
     Names,
+    Parts,
     Percent,
     Regex,
     Scalar,
+    ServiceName,
     Shape,
     Size,
     Text,
@@ -28,11 +29,24 @@ from playbooks.language.fieldtypes import (
     one_of,
     short_for,
 )
-from playbooks.language.system_schema import CampaignFile, RequestShape, UndoableShape
+from playbooks.language.service_schema import RequestShape, UndoableShape
+from playbooks.language.system_schema import CampaignFile
 
 
 class _PatchShape(Shape):
     host: Name | None = entry("host", "The host; may be left out for the only one.", None)
+    hosts: list[Name] | None = entry(
+        "hosts",
+        "In place of `host`: it is made on each of them; {{ host }} in root is its name.",
+        None,
+        min_length=1,
+    )
+    services: list[ServiceName] | None = entry(
+        "services",
+        "In place of `host`: it is made where these and their replicas are.",
+        None,
+        min_length=1,
+    )
     root: Text = entry("folder", "The folder the change stays below, relative to the workspace.")
     removes: Names = entry("hypotheses", "The suspected causes that this removes.", [])
 
@@ -59,25 +73,40 @@ class ReplacePatchShape(_PatchShape):
     replace: ReplaceShape = entry("replacement", "An exact replacement in one file.")
 
 
+class ProbePatchShape(_PatchShape):
+    probe: Literal["checksum"] = entry("probe", "A probe that comes with campaign.")
+    into: Text = entry("folder", "Where its file goes, relative to the root.", ".")
+
+
 PatchShape = Annotated[
     Annotated[DiffPatchShape, Tag("=diff")]
     | Annotated[UploadPatchShape, Tag("=upload")]
-    | Annotated[ReplacePatchShape, Tag("=replace")],
-    one_of("diff", "upload", "replace"),
+    | Annotated[ReplacePatchShape, Tag("=replace")]
+    | Annotated[ProbePatchShape, Tag("=probe")],
+    one_of("diff", "upload", "replace", "probe"),
 ]
 
 
 class EnvShape(Shape):
-    services: list[Name] = entry("services", "Whose environment is changed.", min_length=1)
+    services: list[ServiceName] = entry("services", "Whose environment is changed.", min_length=1)
     set: dict[Variable, str] = entry("variables", "Variables and their values, as text.", {})
     unset: list[Variable] = entry("variables", "Variables to take away.", [])
     removes: Names = entry("hypotheses", "The suspected causes that this removes.", [])
 
 
 class RestartShape(Shape):
-    services: list[Name] = entry("services", "What to restart, with its groups.", min_length=1)
+    services: list[ServiceName] = entry(
+        "services", "What to restart, with its groups.", min_length=1
+    )
     action: Literal["restart", "reload"] = entry(
         "word", "restart, or reload: read files again without going down.", "restart"
+    )
+    batch: int | None = entry(
+        "number",
+        "So many replicas of a service at a time, each batch healthy before the next goes down;"
+        " else all at once.",
+        None,
+        ge=1,
     )
 
 
@@ -101,29 +130,56 @@ class ReproduceShape(Shape):
     vars: dict[Variable, Scalar] = entry("variables", "Variables for this step alone.", {})
     timeout: Timeout | None = entry("duration", "Replaces the reproducer's timeout.", None)
     stop: Annotated[StopShape, *short_for("rule", _StopWord)] = entry(
-        "rule", "When to stop: fixed, sequential, when_decided, or {failures: 1}.", StopShape()
+        "rule", "When to stop: fixed, sequential, when_decided, or {failures: 1}.", "fixed"
     )
 
 
 class CollectShape(Shape):
-    services: list[Name] = entry("services", "Whose logs to keep.", min_length=1)
+    services: list[ServiceName] = entry("services", "Whose logs to keep.", min_length=1)
     grep: Regex | None = entry("regex", "Keeps only lines that this finds.", None)
     max_bytes: Size = entry("size", "How much of each log to keep.", "256MiB")
 
 
-class LogSideShape(Shape):
-    log: Name = entry("service", "The service whose log is read.")
-    match: KeyValueRegex = entry("regex", "Finds the groups `key` and `value`.")
+class _SideShape(Shape):
+    match: JoinedRegex | None = entry(
+        "regex", "Finds the groups of key and value; without it a line is a JSON object.", None
+    )
+    key: Parts = entry("names", "The groups, or JSON fields, that make the key.", "key")
+    value: Parts = entry("names", "Those that must agree.", "value")
+    field: Text | None = entry(
+        "field", "Of lines that are JSON: the text that is read, such as MESSAGE.", None
+    )
 
 
-class KnownBadShape(LogSideShape):
-    match: KeyRegex = entry("regex", "Finds the group `key` of what was corrupted on purpose.")
+class LogSideShape(_SideShape):
+    log: ServiceName = entry(
+        "service", "Whose log is read, from the restart on; of replicas all of theirs."
+    )
+
+
+class OutputSideShape(_SideShape):
+    output: Name = entry(
+        "name", "Whose reproducer's output is read: an arm's, or a playbook's (this or another)."
+    )
+
+
+SideShape = Annotated[
+    Annotated[LogSideShape, Tag("=log")] | Annotated[OutputSideShape, Tag("=output")],
+    one_of("log", "output"),
+]
 
 
 class CompareShape(Shape):
-    left: LogSideShape = entry("log", "One side.")
-    right: LogSideShape = entry("log", "The other side.")
-    known_bad: KnownBadShape | None = entry("log", "The keys corrupted on purpose.", None)
+    left: SideShape = entry("log", "One side.")
+    right: SideShape = entry("log", "The other side.")
+    known_bad: SideShape | None = entry("log", "The keys corrupted on purpose; no value.", None)
+    skip: JoinedRegex | None = entry("regex", "Lines in which this is found are left out.", None)
+    repeats: Literal["duplicate", "in_order"] = entry(
+        "word", "A key that repeats: not compared, or its nth line with the nth.", "duplicate"
+    )
+    only: Literal["trials"] | None = entry(
+        "word", "trials: keys that no trial carries are left out.", None
+    )
 
 
 class CommandShape(UndoableShape):
@@ -163,7 +219,7 @@ class CollectStep(StepShape):
 
 
 class CompareStep(StepShape):
-    compare: CompareShape = entry("logs", "Joins two logs by a key.")
+    compare: CompareShape = entry("logs", "Joins two logs, or outputs, by a key.")
 
 
 class CommandStep(StepShape):
@@ -232,7 +288,7 @@ class PlaybookFile(Shape):
     kind: Literal["baseline", "toggle", "probe", "detector", "fix"] = entry("word", "What it is.")
     hypothesis: Names = entry("hypotheses", "The hypotheses it speaks to: one slug or a list.", [])
     question: str = entry("question", "What it asks.", "")
-    predicts: PredictsShape = entry("predictions", "What each answer looks like.", PredictsShape())
+    predicts: PredictsShape = entry("predictions", "What each answer looks like.", {})
     vars: dict[Variable, Scalar] = entry("variables", "Variables for its templates.", {})
     arms: list[Name] | None = entry(
         "arms", "Two or more configurations to compare.", None, min_length=2
@@ -251,7 +307,7 @@ class HypothesisShape(Shape):
     claim: Text = entry("claim", "A falsifiable claim about the cause.")
     mechanism: str = entry("mechanism", "How the cause would produce the symptom.", "")
     prior: float | None = entry("weight", "Your weight before any evidence.", None, gt=0, lt=1)
-    predicts: PredictsShape = entry("predictions", "What follows from it.", PredictsShape())
+    predicts: PredictsShape = entry("predictions", "What follows from it.", {})
     assumptions: list[Text] = entry("assumptions", "What it takes for granted.", [])
     links: list[Text] = entry("links", "Where it comes from.", [])
 

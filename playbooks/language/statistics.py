@@ -35,7 +35,7 @@ class PriorShape(Shape):
 
 
 class StatisticsShape(Shape):
-    prior: PriorShape = entry("prior", "What is believed before any restart.", PriorShape())
+    prior: PriorShape = entry("prior", "What is believed before any restart.", {})
     grid: GridShape | None = entry("grid", "The rates that are summed over.", None)
     slip: Percent = entry("percentage", "The chance that a whole restart lies.", "0.5%")
     decided: Percent = entry("percentage", "The probability that ends a search.", "95%")

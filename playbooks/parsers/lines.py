@@ -10,7 +10,7 @@ LINE_LIMIT = 1024 * 1024
 DOCUMENT_LIMIT = 64 * 1024 * 1024
 """Bytes that a document (JSON, XML) may have, which often is one line."""
 
-_ESCAPES = re.compile(
+ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, hyperlinks
     r"|\x1b[ -/]*[0-Z\\^-~]"  # the two-character ones
@@ -37,7 +37,7 @@ class Line:
 
 def without_escapes(text: str) -> str:
     """`text` without the escape codes of terminals (ECMA-48)."""
-    return _ESCAPES.sub("", text) if "\x1b" in text else text
+    return ESCAPES.sub("", text) if "\x1b" in text else text
 
 
 class Lines:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.agent import embedded, procfs, services
+from playbooks.agent import clock, embedded, procfs, services
 from playbooks.agent.session import Session, VerbError
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
@@ -70,7 +70,7 @@ def test_start_state_stop(host: Host, tmp_path: Path, start: Start) -> None:
     )
     assert [one.pid for one in state.processes] == [started.pid]
     assert abs(state.processes[0].started_at - before) < 5
-    assert abs(state.processes[0].started_boot - procfs.boot_clock()) < 5
+    assert abs(state.processes[0].started_boot - clock.boot_clock()) < 5
     assert os.getpgid(started.pid) == started.pid
     stopped = host.service_stop(SVC, 10)
     assert (stopped.was_running, stopped.killed) == (True, False)

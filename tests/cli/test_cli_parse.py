@@ -107,7 +107,7 @@ def test_what_cannot_be_counted_is_said_in_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ) -> None:
     (folder / "empty.log").touch()
-    (folder / "broken.gz").write_bytes(b"no gzip")
+    (folder / "broken.gz").write_bytes(b"\x1f\x8bno gzip")
     assert run(["parse", *words]) == 2
     error = capsys.readouterr().err
     assert said in error

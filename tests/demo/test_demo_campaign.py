@@ -94,7 +94,7 @@ def test_mismatching_rooms_belong_to_leaking_sessions(
     assert comparison["fail_match"] == 0
     keys = [key for key in shown["keys"][comparison["id"]] if key["state"] == "mismatched"]
     assert len(keys) == comparison["mismatched"]
-    assert all("idxk room=" in key["left_line"] + key["right_line"] for key in keys)
+    assert all("checksum_probe name=idxk" in key["left_line"] + key["right_line"] for key in keys)
 
 
 def test_restarts_are_shared_and_costs_sum(demo: tuple[Path, str]) -> None:

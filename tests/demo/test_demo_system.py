@@ -19,10 +19,11 @@ from typing import Any
 import pytest
 
 import campaign.demo
+from playbooks import probes
 
 WORKSPACE = Path(campaign.demo.__file__).parent / "workspace"
 SERVICES = ("prefill", "decode", "router")
-ROOM_SUM = re.compile(r"^idxk room=(\d+) sum=([0-9a-f]+)$", re.MULTILINE)
+ROOM_SUM = re.compile(r"^checksum_probe .*key=(\d+) crc32=([0-9a-f]+)", re.MULTILINE)
 CORRUPTED = re.compile(r"^idxk corrupted room=(\d+)$", re.MULTILINE)
 UNDER_LOAD = {"sessions": 60, "rounds": 1, "concurrency": 60}
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"required": ["it"]}}}
@@ -62,6 +63,11 @@ class System:
         diff = self.root / "patches" / name
         subprocess.run(["git", "apply", diff], cwd=self.root / "system", check=True)
 
+    def instrument(self) -> None:
+        """Calls the checksum probe on both sides of the transfer, and lays it beside them."""
+        self.patch("idxk-cksum.diff")
+        shutil.copy(probes.file("checksum"), self.root / "system")
+
     def start(self, **environment: str) -> None:
         for name in SERVICES:
             self.launch(name, environment)
@@ -94,7 +100,10 @@ class System:
         return dict(found)
 
     def mismatching(self) -> set[str]:
-        prefill, decode = self.sums("prefill"), self.sums("decode")
+        """The rooms whose sums differ, once each side has logged as many; it logs with a delay."""
+        sides = "prefill", "decode"
+        eventually(lambda: len({len(self.sums(one)) for one in sides}) == 1, "as many sums")
+        prefill, decode = map(self.sums, sides)
         assert prefill.keys() == decode.keys()
         return {room for room in prefill if prefill[room] != decode[room]}
 
@@ -218,21 +227,21 @@ def test_announcing_after_the_landing_ends_the_leaks(system: System) -> None:
 
 
 def test_rooms_of_leaking_sessions_differ_between_the_two_sides(system: System) -> None:
-    system.patch("idxk-cksum.diff")
-    system.start(DEMO_IDXK_CKSUM="1")
+    system.instrument()
+    system.start(CHECKSUM_PROBE="1")
     driven = under_load(system)
     leaks = [rooms for one in driven for rooms in one.rooms("leak")]
     clean = [rooms for one in driven for rooms in one.rooms("maxrounds", "done")]
-    assert system.sums("prefill").keys() == set.union(*leaks, *clean)
     bad = system.mismatching()
+    assert system.sums("prefill").keys() == set.union(*leaks, *clean)
     assert leaks
     assert all(rooms & bad for rooms in leaks)
     assert sum(bool(rooms & bad) for rooms in clean) <= len(bad) // 4
 
 
 def test_corrupted_rooms_are_those_that_mismatch(system: System) -> None:
-    system.patch("idxk-cksum.diff")
-    system.start(DEMO_IDXK_CKSUM="1", DEMO_IDXK_CORRUPT_EVERY="2")
+    system.instrument()
+    system.start(CHECKSUM_PROBE="1", DEMO_IDXK_CORRUPT_EVERY="2")
     alone = system.reproduce(sessions=3, rounds=1, concurrency=1)
     assert not alone.rooms("leak")
     corrupted = set(CORRUPTED.findall(system.log("prefill")))
@@ -241,10 +250,10 @@ def test_corrupted_rooms_are_those_that_mismatch(system: System) -> None:
 
 
 def test_the_instrument_is_silent_until_switched_on(system: System) -> None:
-    system.patch("idxk-cksum.diff")
-    system.start(DEMO_IDXK_CORRUPT_EVERY="1")
+    system.instrument()
+    system.start()
     assert not system.reproduce(sessions=1, rounds=1, concurrency=1).rooms("leak")
-    assert "idxk" not in system.log("prefill") + system.log("decode")
+    assert "probe" not in system.log("prefill") + system.log("decode")
 
 
 @pytest.mark.parametrize("name", ["sentinel.diff", "idxk-cksum.diff"])

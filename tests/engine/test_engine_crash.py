@@ -17,7 +17,9 @@ import pytest
 from engine_stage import Stage, staged
 
 ALL = bool(os.environ.get("CAMPAIGN_CRASH_ALL"))
-CHUNKS = 4
+CHUNKS = 2
+STRIDES = {"agent": 5, "operator": 11, "both": 13}
+"""One in so many calls is tried; numbers without a common divisor meet few calls twice."""
 LIMIT = 256
 """More durable calls than any run of the playbook makes."""
 
@@ -88,6 +90,19 @@ class Crashing:
         self.stage.check_untouched(when)
         self.stage.check_recovered(when)
 
+    def is_kept(self, when: str) -> bool:
+        """Recovers. Whether something is kept: then all that the run changed, and running."""
+        recovered = self.stage.run("recover")
+        assert recovered.code == 0, (when, recovered.out)
+        if "kept by" not in recovered.out:
+            return False
+        rule = (self.stage.root / "src" / "rule.py").read_text(encoding="utf-8")
+        assert "False" in rule, when
+        assert (self.stage.root / "src" / "notes" / "why.txt").exists(), when
+        assert "bug False" in self.stage.toy.ask("/health"), when
+        assert self.stage.toy.ask("/env") == "safe", when
+        return True
+
     def is_interrupted(self) -> bool:
         """Whether the listing says so of the newest run."""
         return "interrupted" in self.stage.run("runs", "list").out.splitlines()[1]
@@ -103,20 +118,20 @@ def crashing(
         yield Crashing(stage, shared / "durable-calls")
 
 
-def spread(calls: int, chunk: int, stride: int) -> range:
-    """The calls of a chunk: one in `stride`, and all where they are asked for."""
-    stride = 1 if ALL else stride
+def spread(calls: int, chunk: int, victims: str) -> range:
+    """The calls of a chunk: one in so many, and all where they are asked for."""
+    stride = 1 if ALL else STRIDES[victims]
     return range(1 + chunk * stride, calls + 1, CHUNKS * stride)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_the_agent_dies_at_every_call(crashing: Crashing, chunk: int) -> None:
+def test_the_agent_dies_at_any_call(crashing: Crashing, chunk: int) -> None:
     """The run itself goes on with a fresh agent, which dies at the same call of its own.
 
     Where that is later than it needs to put back, the run leaves nothing to recover.
     """
-    for call in spread(crashing.calls + 1, chunk, stride=2):
+    for call in spread(crashing.calls + 1, chunk, "agent"):
         when = f"agent:{call}"
         ended = crashing.stage.run("run", "both", "-y", CAMPAIGN_CRASH=when)
         assert ended.code in (0, 3, 4, 5), (when, ended.code, ended.err)
@@ -132,13 +147,31 @@ def test_the_agent_dies_at_every_call(crashing: Crashing, chunk: int) -> None:
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("victims", ["operator", "both"])
 def test_the_operator_dies_at_any_call(crashing: Crashing, victims: str, chunk: int) -> None:
-    for call in spread(crashing.calls, chunk, stride=5):
+    for call in spread(crashing.calls, chunk, victims):
         when = f"{victims}:{call}"
         ended = crashing.stage.run("run", "both", "-y", CAMPAIGN_CRASH=when)
         assert ended.code == -signal.SIGKILL, (when, ended.code, ended.err)
         if "[1/" in ended.err:
             assert crashing.is_interrupted(), when
         crashing.check(when)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_to_be_kept_is_kept_whole_or_not_at_all(crashing: Crashing) -> None:
+    """Killed with its agent at any call; and again on the way back from there."""
+    stage, ends = crashing.stage, 0
+    for call in range(1, LIMIT, 1 if ALL else 16):
+        when = f"both:{call}"
+        ended = stage.run("run", "both", "-y", "--keep", CAMPAIGN_CRASH=when)
+        if crashing.is_kept(when):
+            stage.run("recover", "both", CAMPAIGN_CRASH=f"both:{2 + 13 * ends}")
+            ends += 1
+            if crashing.is_kept(when):
+                stage.run("recover", "both")
+        crashing.check(when)
+        if ended.code == 0 and ends > (LIMIT if ALL else 1):
+            return
+    assert ends, "no run was kept"
 
 
 MOMENTS = ("[1/2]", "  1  ", "  3  ", "  4  ", "[2/2]", "undo: ")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from campaign.redact import MARK, Redactor
+from playbooks.redact import MARK, Redactor
 
 SECRETS = ["hush-hush", "hush-hush-hush", 'quote"d\\secret', "größer-als-acht"]
 PIECES = st.sampled_from(

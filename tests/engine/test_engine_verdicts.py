@@ -20,13 +20,13 @@ from campaign.engine.session import Hosts, Session
 from campaign.engine.stop import Stop
 from campaign.ledger import records
 from campaign.ledger.recorder import Recorder
-from campaign.redact import Redactor
 from campaign.workspace import Workspace
 from hypotheses.by_rate import judge_rate
 from hypotheses.observation import Counts, Observation, Trial
 from hypotheses.verdict import Effect, Expect, Verdict, Word
 from playbooks.parsers import ExitInfo, make
 from playbooks.playbook import Kind, Playbook, RateRule
+from playbooks.redact import Redactor
 from playbooks.system import ParseSpec, System
 
 Rate = tuple[int, int]

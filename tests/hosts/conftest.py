@@ -27,6 +27,8 @@ def machines(
     shared = _shared(tmp_path_factory, pytestconfig)
     _require_machines(pytestconfig, shared)
     with open_room(shared / "machines") as room:
+        for machine in room.values():
+            _without_generators(machine)
         yield room
 
 
@@ -39,6 +41,7 @@ def _spare(
     _require_machines(pytestconfig, shared)
     with open_room(shared / "spare", ("gamma",)) as room:
         lock = os.open(shared / "gamma.lock", os.O_RDWR | os.O_CREAT)
+        _without_generators(room["gamma"])
         yield room["gamma"], lock
         os.close(lock)
 
@@ -50,6 +53,15 @@ def gamma(_spare: tuple[Machine, int]) -> Iterator[Machine]:
     fcntl.flock(lock, fcntl.LOCK_EX)
     yield machine
     fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+def _without_generators(machine: Machine) -> None:
+    """Masks them all: they make no unit that a test needs, at half the time of a daemon-reload."""
+    masks = machine.root / "etc/systemd/system-generators"
+    masks.mkdir(exist_ok=True)
+    for generator in (machine.root / "usr/lib/systemd/system-generators").iterdir():
+        with contextlib.suppress(FileExistsError):
+            (masks / generator.name).symlink_to("/dev/null")
 
 
 def _shared(tmp_path_factory: pytest.TempPathFactory, config: pytest.Config) -> Path:

@@ -1,6 +1,7 @@
 """The toy workspace with its service a unit of a real machine, and ways to break things there."""
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -10,10 +11,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from hosts_machine import Machine, wait_until
 from toy import SOURCE, Toy
 
 WAIT_S = 60.0
+NOTHING = "Nothing to recover.\n"
+PUT_BACK = "Everything was put back."
 
 CAMPAIGN = """\
 campaign: toy
@@ -211,6 +215,11 @@ def _fill(path: Path) -> Path:
 def _state(path: Path) -> tuple[int, int, int]:
     found = path.stat()
     return found.st_mode, found.st_uid, found.st_mtime_ns
+
+
+def unit_name(request: pytest.FixtureRequest) -> str:
+    """A unit's name that no other test has."""
+    return re.sub("[^a-z0-9]+", "-", request.node.name).strip("-")
 
 
 @contextmanager

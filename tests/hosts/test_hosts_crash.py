@@ -15,7 +15,7 @@ from hosts_toy import UnitToy, unit_toy
 
 pytestmark = pytest.mark.hosts
 
-STRIDE = 1 if os.environ.get("CAMPAIGN_CRASH_ALL") else 16
+STRIDE = 1 if os.environ.get("CAMPAIGN_CRASH_ALL") else 24
 OFTEN = "[Unit]\nStartLimitIntervalSec=0\n"
 
 
@@ -32,7 +32,7 @@ def dying(
         yield toy
 
 
-@pytest.mark.parametrize(("victims", "first"), [("both", 1), ("operator", 9)])
+@pytest.mark.parametrize(("victims", "first"), [("both", 1), ("operator", 13)])
 def test_the_operator_dies_at_any_call(dying: UnitToy, victims: str, first: int) -> None:
     """With the agent, or leaving it behind; at every second point its ledger is lost, too."""
     before = dying.files()

@@ -13,13 +13,10 @@ from pathlib import Path
 
 import pytest
 from hosts_machine import Machine, wait_until
-from hosts_toy import UnitToy, access, unit_toy
+from hosts_toy import NOTHING, PUT_BACK, UnitToy, access, unit_name, unit_toy
 from toy import Toy
 
 pytestmark = pytest.mark.hosts
-
-NOTHING = "Nothing to recover.\n"
-PUT_BACK = "Everything was put back."
 
 RULE_ONLY = """\
 name: {name}
@@ -39,19 +36,8 @@ verdict: {{by: rate, expect: drop, against: baseline}}
 @pytest.fixture
 def far(alpha: Machine, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[UnitToy]:
     """The toy workspace, its service a unit of alpha that this test has for itself."""
-    with unit_toy(alpha, tmp_path / "toy", _unit_name(request)) as made:
+    with unit_toy(alpha, tmp_path / "toy", unit_name(request)) as made:
         yield made
-
-
-@pytest.fixture
-def lone(gamma: Machine, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[UnitToy]:
-    """The same on a machine that may be broken."""
-    with unit_toy(gamma, tmp_path / "toy", _unit_name(request)) as made:
-        yield made
-
-
-def _unit_name(request: pytest.FixtureRequest) -> str:
-    return re.sub("[^a-z0-9]+", "-", request.node.name).strip("-")
 
 
 OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFmvkQH0Yc4bW8rGq7T6WnT5m1ePzE3mLxTgKX0b5u7Y"
@@ -87,39 +73,6 @@ class TestConnection:
         assert PUT_BACK in done.stderr
         far.check_as_before(before)
         assert far.run("recover").stdout == NOTHING
-
-    def test_sshd_is_killed_with_all_its_connections(self, lone: UnitToy) -> None:
-        """systemd starts it again, in good time before it is looked for."""
-        before, running = lone.files(), lone.trying("fix", trials=1200)
-        lone.machine.run("systemctl", "kill", "-s", "KILL", "ssh.service")
-        wait_until(lone.machine.greets, 60, "sshd")
-        _, said = running.communicate(timeout=100)
-        assert running.returncode == 0, said
-        assert PUT_BACK in said
-        lone.check_as_before(before)
-
-    def test_sshd_is_away_when_all_is_to_be_put_back(self, lone: UnitToy) -> None:
-        """It is waited for, and that is said: a few seconds leave nothing dirty."""
-        before, running = lone.files(), lone.measuring("fix")
-        lone.machine.run("systemctl", "stop", "ssh.service")
-        lone.cut()
-        lone.until(running, "host there does not answer")
-        lone.machine.run("systemctl", "start", "ssh.service")
-        _, said = running.communicate(timeout=100)
-        assert running.returncode == 3, said
-        assert PUT_BACK in said
-        lone.check_as_before(before)
-
-    def test_the_machine_boots_again_on_the_changed_files(self, lone: UnitToy) -> None:
-        """Its unit comes up by itself, and runs what the run had left there."""
-        before, running = lone.files(), lone.measuring("fix")
-        lone.machine.reboot()
-        _, said = running.communicate(timeout=60)
-        assert running.returncode in (3, 5), said
-        assert running.returncode == 3 or "campaign recover" in said
-        assert lone.run("recover").returncode == 0
-        lone.check_as_before(before)
-        assert lone.run("recover").stdout == NOTHING
 
     def test_someone_elses_key_answers_when_it_is_redialled(self, far: UnitToy) -> None:
         before, running = far.files(), far.measuring("fix", trials=1000)
@@ -217,14 +170,6 @@ class TestLease:
         far.check_as_before(before)
         assert "was interrupted" not in far.run("status").stdout
         assert far.run("recover").stdout == NOTHING
-
-    def test_a_machine_that_booted_again_waits_for_recover(self, lone: UnitToy) -> None:
-        before, running = lone.files(), lone.measuring("fix")
-        running.kill()
-        running.communicate()
-        lone.machine.reboot()
-        assert lone.files() != before
-        lone.check_recovers(before)
 
 
 class TestDisk:

@@ -23,7 +23,7 @@ CASE = Path(__file__).parents[1] / "campaigns" / "pd_hosts"
 DEMO = Path(__file__).parents[2] / "campaign" / "demo" / "workspace"
 THERE = Path("srv/pd")
 UNITS = {"alpha": ("pd-prefill", "pd-decode"), "beta": ("pd-router",)}
-VARIABLES = ("DEMO_IDXK_CKSUM", "DEMO_IDXK_CORRUPT_EVERY")
+VARIABLES = ("CHECKSUM_PROBE", "DEMO_IDXK_CORRUPT_EVERY")
 
 
 class Case:
@@ -166,10 +166,10 @@ def _check_detector(case: Case) -> None:
 
 
 def _check_probe(case: Case) -> None:
-    """Three files were patched; no room is missing; each leaking session has one that differs."""
+    """Three files were changed; no room is missing; each leaking session has one that differs."""
     shown = case.answer("runs", "show", "idxk-checksum")
     edited = {Path(one["path"].partition(":")[2] or one["path"]).name for one in shown["edits"]}
-    assert {"prefill.py", "index.py", "generation.py"} <= edited
+    assert {"prefill.py", "generation.py", "checksum_probe.py"} <= edited
     assert {one["effect"] for one in shown["states"]} == {"effective"}
     (comparison,) = shown["comparisons"]
     missing = ("left_only", "right_only", "duplicate", "fail_match")

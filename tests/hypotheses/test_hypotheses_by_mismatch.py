@@ -258,5 +258,5 @@ def test_counts_add_up() -> None:
 
 def test_coverage_is_the_share_of_keys_on_both_sides() -> None:
     comparison = replace(joined(1, 7), right_only=keys("r", 1), duplicate=keys("d", 1))
-    assert (comparison.joined, comparison.keys, comparison.coverage) == (8, 10, 0.8)
+    assert (comparison.counts.joined, comparison.counts.total, comparison.coverage) == (8, 10, 0.8)
     assert Comparison().coverage == 0

@@ -247,13 +247,13 @@ def test_a_locked_ledger_refuses_writers_and_serves_readers(
 def test_a_full_disk_loses_nothing(recorder: Recorder, ledger: Ledger) -> None:
     recorder.add(make_run("kept-aaaaaa"))
     big = make_run("big-aaaaaa", playbook_text="x" * 1_000_000)
-    pages = next(recorder._database.query("PRAGMA page_count"))["page_count"]
-    recorder._database.execute(f"PRAGMA max_page_count = {pages + 10}")
+    (pages,) = recorder._connection.execute("PRAGMA page_count").fetchone()
+    recorder._connection.execute(f"PRAGMA max_page_count = {pages + 10}")
     with pytest.raises(CampaignError, match="the disk is full") as refused:
         recorder.add_all([make_run("small-aaaaaa"), big])
     assert refused.value.exit is Exit.REFUSED
     assert [run.id for run in ledger.runs()] == ["kept-aaaaaa"]
-    recorder._database.execute("PRAGMA max_page_count = 1000000")
+    recorder._connection.execute("PRAGMA max_page_count = 1000000")
     recorder.add(big)
     assert [run.id for run in ledger.runs()] == ["big-aaaaaa", "kept-aaaaaa"]
 

@@ -6,6 +6,7 @@ import pytest
 from load_workspace import CAMPAIGN, PLAYBOOK, SLUGS, Workspace, edited, said
 
 from hypotheses.verdict import Expect
+from playbooks import probes
 from playbooks.language.load import LoadError, load_playbook
 from playbooks.playbook import (
     Action,
@@ -23,6 +24,7 @@ from playbooks.playbook import (
     Replace,
     Reproduce,
     Restart,
+    RowSpec,
     Upload,
     Wait,
 )
@@ -54,12 +56,12 @@ def test_the_designs_example_is_read(workspace: Workspace) -> None:
     assert playbook.vars == {"sessions": "40", "rounds": "3"}
     assert playbook.verdict == MismatchRule(0.95)
     assert [step.action for step in playbook.steps] == [
-        Patch("here", str(root / "system"), Diff(root / "patches/idxk.diff")),
+        Patch(("here",), str(root / "system"), Diff(root / "patches/idxk.diff")),
         Env(both, {"IDXK_CKSUM": "1"}),
         Restart(both),
         Reproduce("agent-sessions"),
         Collect(both),
-        Compare(LogSide("prefill", side), LogSide("decode", side)),
+        Compare(LogSide("prefill", RowSpec(side)), LogSide("decode", RowSpec(side))),
     ]
     assert (playbook.text, playbook.sha256) == (
         PLAYBOOK,
@@ -81,18 +83,22 @@ def test_steps_know_their_place_and_have_names(workspace: Workspace) -> None:
 
 
 def test_changes_are_read(workspace: Workspace) -> None:
-    root = str(workspace.root / "system")
+    root, probe = str(workspace.root / "system"), probes.file("checksum")
     assert actions(
         workspace,
         "patch: {root: system, upload: patches/new.py, to: a/new.py, mode: '0755'}",
         "patch: {root: /opt, replace: {path: a.py, old: x, new: '', count: 2}, removes: [topk-v2]}",
         "patch: {root: ., diff: patches/idxk.diff, strip: 0}",
+        "patch: {root: /opt, probe: checksum, into: engine/srt}",
+        "patch: {root: /opt, probe: checksum}",
         "env: {services: [decode], unset: [OLD], removes: topk-v2}",
         "restart: {services: [decode]}",
     )[:-1] == [
-        Patch("here", root, Upload(workspace.root / "patches/new.py", "a/new.py", 0o755)),
-        Patch("here", "/opt", Replace("a.py", "x", "", 2), ("topk-v2",)),
-        Patch("here", str(workspace.root), Diff(workspace.root / "patches/idxk.diff", 0)),
+        Patch(("here",), root, Upload(workspace.root / "patches/new.py", "a/new.py", 0o755)),
+        Patch(("here",), "/opt", Replace("a.py", "x", "", 2), ("topk-v2",)),
+        Patch(("here",), str(workspace.root), Diff(workspace.root / "patches/idxk.diff", 0)),
+        Patch(("here",), "/opt", Upload(probe, "engine/srt/checksum_probe.py")),
+        Patch(("here",), "/opt", Upload(probe, "checksum_probe.py")),
         Env(("decode",), {}, ("OLD",), ("topk-v2",)),
     ]
 
@@ -258,7 +264,17 @@ REPRODUCE = "  - reproduce: {use: agent-sessions}\n"
         (
             "diff: patches/idxk.diff, ",
             "",
-            "11:12: expected exactly one of the keys diff, upload, replace",
+            "11:12: expected exactly one of the keys diff, upload, replace, probe",
+        ),
+        (
+            "diff: patches/idxk.diff",
+            "probe: checksums",
+            "11:32: expected checksum, not 'checksums' (did you mean 'checksum'?)",
+        ),
+        (
+            "diff: patches/idxk.diff",
+            "probe: checksum, into: ../lib",
+            "11:48: '../lib' leaves the root: give a path below it",
         ),
         (
             "diff: patches/idxk.diff",
@@ -349,7 +365,7 @@ REPRODUCE = "  - reproduce: {use: agent-sessions}\n"
         (
             "sum=(?P<value>",
             "sum=((?P<value>",
-            "18:35: not a regular expression: missing ), unterminated subpattern at position 22",
+            "18:35: not a regular expression that can be used: unclosed group",
         ),
         (
             "by: mismatch, min_coverage: 95%",

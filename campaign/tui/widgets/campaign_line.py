@@ -105,6 +105,8 @@ def _spend(overview: Overview, system: System | None) -> str:
         else (f"{total.restarts} of {count(limit, 'restart')}")
     )
     parts = [f"down {down}", restarts]
+    if budget.seconds is not None:
+        parts.append(f"occupied {seconds(total.occupied_s)} of {seconds(budget.seconds)}")
     if overview.campaign is not None and overview.campaign.currency:
         of = "" if budget.money is None else f" of {budget.money:.2f}"
         parts.append(f"{total.money:.2f}{of} {overview.campaign.currency}")

@@ -1,6 +1,6 @@
 """All of a run: what came of it, what it did, what it changed, and the proof of that."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from rich.console import RenderableType
@@ -23,6 +23,7 @@ from hypotheses.observation import Counts
 MOST_KEYS = 50
 """As many keys of a comparison are shown; `campaign runs show` has all."""
 
+_ALONE = records.ComparisonContext("", "", "", None, "", "", None, "", "")
 _BAR, _NAME, _BESIDE, _ENOUGH = 24, 20, 46, 54
 _ADDED, _REMOVED = "success", "error"
 
@@ -144,16 +145,29 @@ The command in the frame prints the same.
                 f" failing and {found.pass_mismatch} of {found.pass_mismatch + found.pass_match}"
                 " passing trials"
             )
-            yield from self._keys(one.keys[found.id])
+            yield from self._keys(one.keys[found.id], one.contexts[found.id])
 
-    def _keys(self, keys: Sequence[records.ComparisonKey]) -> Iterator[RenderableType]:
+    def _keys(
+        self,
+        keys: Sequence[records.ComparisonKey],
+        contexts: Mapping[str, records.ComparisonContext],
+    ) -> Iterator[RenderableType]:
         for key in keys[:MOST_KEYS]:
-            yield Text.assemble((f"{key.state} ", self._tint("warning")), shown(key.key))
-            for side, line in (("<", key.left_line), (">", key.right_line)):
-                if line:
-                    yield Text.assemble((f"  {side} ", self._tint("quiet")), shown(line))
+            around = contexts.get(key.key, _ALONE)
+            differs = ", ".join(around.differs.splitlines())
+            named = f"{key.key} ({differs})" if differs else key.key
+            yield Text.assemble((f"{key.state} ", self._tint("warning")), shown(named))
+            yield from self._line("<", key.left_line, around.left_before, around.left_after)
+            yield from self._line(">", key.right_line, around.right_before, around.right_after)
         if len(keys) > MOST_KEYS:
             yield self._quiet(f"and {len(keys) - MOST_KEYS} more: campaign runs show prints all")
+
+    def _line(self, side: str, line: str, before: str, after: str) -> Iterator[RenderableType]:
+        """A line of one side among those around it; nothing where that side has none."""
+        if line:
+            yield from (self._quiet(f"    {shown(one)}") for one in before.splitlines())
+            yield Text.assemble((f"  {side} ", self._tint("quiet")), shown(line))
+            yield from (self._quiet(f"    {shown(one)}") for one in after.splitlines())
 
     def _steps(self, one: Shown) -> Iterator[RenderableType]:
         for step in one.steps:
@@ -168,10 +182,10 @@ The command in the frame prints the same.
         kept = kept_edits(one.edits, one.steps)
 
         def change(edit: records.Edit) -> tuple[str, str, str, str]:
-            return edit.host, edit.path, edit.diff, how_back(edit, kept)
+            return edit.host, edit.path, edit.diff, how_back(edit, kept, one.steps)
 
         for (host, path, diff, back), _ in groupby(sorted(one.edits, key=change), change):
-            tint = "quiet" if back == "put back" else "error"
+            tint = "error" if back == "NOT put back" else "quiet"
             yield Text.assemble(f"{shown(host)}:{shown(path)}  ", (back, self._tint(tint)))
             yield from (self._diff_line(line) for line in diff.splitlines())
 
@@ -180,9 +194,11 @@ The command in the frame prints the same.
         return Text(f"  {shown(line)}", self._tint(tint))
 
     def _cycles(self, one: Shown) -> Iterator[RenderableType]:
+        lost = {capacity.cycle: capacity.lost_s for capacity in one.capacities}
         for cycle in one.cycles:
+            less = f" {seconds(lost[cycle.id])} of capacity lost," if lost.get(cycle.id) else ""
             yield Text(
-                f"{shown(cycle.services)}: {seconds(cycle.downtime_s)} down, {cycle.outcome}"
+                f"{shown(cycle.services)}: {seconds(cycle.downtime_s)} down,{less} {cycle.outcome}"
             )
             killed = f"; killed {cycle.killed}" if cycle.killed else ""
             parts = (

@@ -40,6 +40,8 @@ class Detokenizer:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self._lock = threading.Lock()
+        with contextlib.suppress(RequestError):  # `check` tells of it
+            self.parse([])  # answered once the worker is up, under its title
 
     def check(self) -> None:
         """Raises RequestError when the worker is gone."""

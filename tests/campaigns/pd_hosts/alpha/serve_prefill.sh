@@ -1,5 +1,5 @@
 #!/bin/bash
-# Serves prefill. DEMO_IDXK_CKSUM=1 logs checksums, where the engine knows how to.
+# Serves prefill. CHECKSUM_PROBE=1 logs checksums, where the engine calls the probe.
 set -eu
 cd /srv/pd
 export DEMO_PORT=@PORT_PREFILL@

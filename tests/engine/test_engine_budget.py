@@ -1,0 +1,54 @@
+"""A budget that runs out in the middle of a run: the trial ends, the way back is paid for."""
+
+import json
+
+from engine_stage import Stage
+
+LONG = "trials=5000"
+"""More than fifty seconds of trials."""
+
+
+def counts(stage: Stage) -> list[tuple[str, str, int]]:
+    """Playbook, why its observation ended, and how many trials there were."""
+    found = stage.rows(
+        "SELECT run.playbook, stop_reason, (SELECT count(*) FROM trial WHERE observation = o.id) n"
+        " FROM observation o JOIN run ON run.id = o.run ORDER BY o.rowid"
+    )
+    return [(one["playbook"], one["stop_reason"], one["n"]) for one in found]
+
+
+def test_time_that_runs_out_ends_the_trials_and_what_there_was_counts(stage: Stage) -> None:
+    stage.edit("campaign.yaml", "cost:", "budget: {time: 3s}\ncost:")
+    done = stage.run("run", "baseline", "fix", "-y", "--json", "--var", LONG)
+    assert done.code == 6, done.err
+    assert json.loads(done.out)["error"].startswith("stopped: budget: before fix: it takes")
+    ((playbook, reason, trials),) = counts(stage)
+    assert (playbook, reason) == ("baseline", "budget")
+    assert 0 < trials < 5000
+    assert f"the budget is spent: stopped after {trials} of 5000 trials" in done.err
+    (run,) = stage.rows("SELECT status, state FROM run")
+    assert run == {"status": "completed", "state": "clean"}
+    stage.check_untouched()
+    assert "occupied" in (said := stage.run("status").out)
+    assert "of 3.0 s occupied" in said
+    refused = stage.run("run", "fix", "-y")
+    assert (refused.code, "the budget does not reach for this" in refused.err) == (6, True)
+
+
+def test_money_that_runs_out_is_reserved_for_the_way_back(stage: Stage) -> None:
+    """An occupied second is .10, one of downtime 1.00: about 3 s are left beside the restarts."""
+    stage.edit("campaign.yaml", "downtime_per_hour: 3600", "downtime_per_hour: 0")
+    stage.edit("campaign.yaml", "cost:", "budget: {money: 0.3}\ncost:")
+    done = stage.run("run", "fix", "-y", "--var", LONG)
+    assert done.code == 0, done.err
+    ((playbook, reason, trials),) = counts(stage)
+    assert (playbook, reason) == ("fix", "budget")
+    assert 0 < trials < 5000
+    stage.check_untouched()
+
+
+def test_what_nobody_limits_goes_on(stage: Stage) -> None:
+    stage.edit("campaign.yaml", "cost:", "budget: {restarts: 9, downtime: 10m}\ncost:")
+    done = stage.run("run", "baseline", "-y")
+    assert done.code == 0, done.err
+    assert [reason for _, reason, _ in counts(stage)] == ["fixed"]

@@ -1,0 +1,86 @@
+"""Compare steps: keys of several parts with their lines, and outputs that must agree exactly."""
+
+import json
+
+from engine_stage import Stage
+
+ROOMS = """\
+name: rooms
+hypothesis: rule
+kind: {kind}
+vars: {{trials: 12}}
+steps:
+  - restart: {{services: [app]}}
+  - reproduce: {{use: trials}}
+  - compare:
+      left: {{log: app, match: 'sent {groups}', key: [room, part], value: [k, v]}}
+      right: {{log: app, match: 'got {groups}', key: [room, part], value: [k, v]}}
+      {bad}
+      skip: ready
+      repeats: in_order
+      only: trials
+verdict: {{by: mismatch, min_coverage: 95%}}
+"""
+GROUPS = r"key=(?P<room>\d)(?P<part>\d*) sum=(?P<k>[0-9a-f])(?P<v>[0-9a-f]*)"
+BAD = r"known_bad: {log: app, match: 'sent key=(?P<room>(1|)5)(?P<part>)', key: [room, part]}"
+DIGESTS = """\
+name: digests
+hypothesis: [rule]
+kind: {kind}
+arms: [plain, fixed]
+vars: {{trials: 20}}
+steps:
+  - patch: {{root: src, diff: patches/fix.diff}}
+    when: fixed
+  - restart: {{services: [app]}}
+  - reproduce: {{use: trials}}
+  - compare:
+      left: {{output: plain, key: key, value: outcome}}
+      right: {{output: fixed, key: key, value: outcome}}
+      {bad}
+verdict: {{by: mismatch}}
+"""
+KNOWN = r"known_bad: {output: plain, match: '\"bad\", \"key\": (?P<key>\d+)'}"
+
+
+def test_a_key_of_several_parts_is_shown_with_the_lines_around_it(stage: Stage) -> None:
+    stage.toy.playbook("rooms", ROOMS.format(kind="probe", groups=GROUPS, bad=""))
+    done = stage.run("run", "rooms", "-y")
+    assert done.code == 0, done.err
+    (found,) = stage.rows("SELECT * FROM comparison")
+    assert (found["matched"], found["mismatched"], found["left_only"]) == (10, 2, 0)
+    assert (found["fail_mismatch"], found["pass_mismatch"], found["pass_match"]) == (1, 1, 7)
+    told = stage.run("runs", "show", "rooms").out
+    assert "mismatched 1/0 (k differs)\n    left, line 20:\n" in told
+    assert "      > sent key=10 sum=a\n      | got key=10 sum=b\n" in told
+    shown = json.loads(stage.run("runs", "show", "rooms", "--json").out)
+    (contexts,) = shown["contexts"].values()
+    assert contexts["5/"]["right_before"].splitlines()[-1] == "sent key=5 sum=5"
+
+
+def test_outputs_of_two_arms_and_of_an_earlier_run_agree_but_where_trials_fail(
+    stage: Stage,
+) -> None:
+    stage.toy.playbook("digests", DIGESTS.format(kind="probe", bad=""))
+    stage.toy.playbook(
+        "known", DIGESTS.format(kind="detector", bad=KNOWN).replace("digests", "known")
+    )
+    early = stage.run("run", "digests", "-y")
+    assert early.code == 0, early.err
+    assert "fixed has not run yet: compared once it has" in early.err
+    assert "detector not yet trusted" in early.err
+    known = stage.run("run", "known", "-y")
+    assert "supported, detector seen right" in known.err, known.err
+    late = stage.run("run", "digests", "-y")
+    assert "verdict (rule): supported" in late.err
+    assert "mismatch in 4 of 4 failing trials, 4 of 36 passing" in late.err
+    before = DIGESTS.format(kind="probe", bad="").replace("name: digests", "name: again")
+    before = before.replace("arms: [plain, fixed]\n", "").replace("    when: fixed\n", "")
+    before = before.replace("output: plain", "output: baseline").replace("fixed,", "again,")
+    stage.toy.playbook("again", before)
+    refused = stage.run("run", "again", "-y", "-e", "trials=5")
+    assert refused.code == 6
+    assert "again compares with the output of baseline, which has no completed run" in refused.err
+    assert stage.run("run", "baseline", "-y", "-e", "trials=5").code == 0
+    again = stage.run("run", "again", "-y", "-e", "trials=6")
+    assert "4 match, 1 mismatch, 0 left only, 1 right only, 0 duplicate" in again.err
