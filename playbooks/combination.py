@@ -100,8 +100,9 @@ def _steps(playbooks: Sequence[Playbook]) -> Iterator[Step]:
         for step in one.steps
         if isinstance(step.action, Restart)
     ]
+    (step, first), *_ = restarts
     services = dict.fromkeys(name for _, action in restarts for name in action.services)
-    yield replace(restarts[0][0], action=Restart(tuple(services)))
+    yield replace(step, action=Restart(tuple(services), batch=first.batch))
     yield _driven(playbooks[0])
 
 
@@ -116,11 +117,18 @@ def _disagreement(one: Playbook, other: Playbook) -> str | None:
             return f"{says.name} says that it conflicts with {names.name}"
     if (one.vars, _driven(one).action) != (other.vars, _driven(other).action):
         return "their trials differ"
+    if _batch(one) != _batch(other):
+        return "they do not restart in the same batches"
     ours, theirs = dict(_variables(one)), dict(_variables(other))
     for (service, name), value in ours.items():
         if (service, name) in theirs and theirs[service, name] != value:
             return f"both change {name} of {service}"
     return None
+
+
+def _batch(playbook: Playbook) -> int:
+    actions = [step.action for step in playbook.steps]
+    return max(action.batch for action in actions if isinstance(action, Restart))
 
 
 def _variables(playbook: Playbook) -> Iterator[tuple[tuple[str, str], str | None]]:
@@ -133,9 +141,10 @@ def _variables(playbook: Playbook) -> Iterator[tuple[tuple[str, str], str | None
 
 def _files(playbook: Playbook) -> frozenset[tuple[str, str, str]]:
     return frozenset(
-        (change.host, change.root, path)
+        (host, root, path)
         for _, change in _changes(playbook)
         if isinstance(change, Patch)
+        for host, root in change.places
         for path in _paths(change)
     )
 

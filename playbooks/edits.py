@@ -95,16 +95,19 @@ class Overlay:
         self._drafts: dict[tuple[str, str], _Draft] = {}
 
     def patch(self, step: str, patch: Patch) -> None:
-        """Lays a patch step over the boot. Errors: EditError."""
-        change = patch.change
+        """Lays a patch step over the boot, on each of its hosts. Errors: EditError."""
+        for host, root in patch.places:
+            self._patch(step, host, root, patch.change)
+
+    def _patch(self, step: str, host: str, root: str, change: Diff | Upload | Replace) -> None:
         if isinstance(change, Diff):
-            self._diff(step, patch, change)
+            self._diff(step, host, root, change)
         elif isinstance(change, Upload):
-            draft = self._draft(patch.host, patch.root, change.to, step)
+            draft = self._draft(host, root, change.to, step)
             draft.content = _bytes_of(change.file)
             draft.mode = change.mode or draft.mode
         else:
-            self._replace(step, patch, change)
+            self._replace(step, host, root, change)
 
     def env(self, step: str, services: Sequence[Service], env: Env) -> None:
         """Edits the environment of each of `services`, by its method. Errors: EditError."""
@@ -129,19 +132,19 @@ class Overlay:
         """Every path that ends up other than it was, in the order of first touch."""
         return tuple(draft.edit() for draft in self._drafts.values() if draft.changed)
 
-    def _diff(self, step: str, patch: Patch, change: Diff) -> None:
+    def _diff(self, step: str, host: str, root: str, change: Diff) -> None:
         try:
             files = diff.parse(_bytes_of(change.file), strip=change.strip, name=change.file.name)
             for one in files:
-                draft = self._draft(patch.host, patch.root, one.new or one.old or "", step)
+                draft = self._draft(host, root, one.new or one.old or "", step)
                 draft.content = diff.apply(one, draft.content)
                 draft.mode = one.mode or draft.mode
         except diff.DiffError as error:
             raise EditError(f"step {step!r}: {error}") from error
 
-    def _replace(self, step: str, patch: Patch, change: Replace) -> None:
-        draft = self._draft(patch.host, patch.root, change.path, step)
-        where = _where(patch.root, change.path)
+    def _replace(self, step: str, host: str, root: str, change: Replace) -> None:
+        draft = self._draft(host, root, change.path, step)
+        where = _where(root, change.path)
         if draft.content is None:
             raise EditError(f"step {step!r}: {where} is not there; replace needs the file")
         old, new = change.old.encode(), change.new.encode()

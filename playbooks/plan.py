@@ -25,6 +25,7 @@ from playbooks.playbook import (
     Step,
     Wait,
 )
+from playbooks.rollout import Batches, batches, expand, shares
 from playbooks.services import precedence
 from playbooks.system import Service, System
 
@@ -52,7 +53,8 @@ class Boot:
 
     `run` counts the plan's playbooks from 0; `playbook` None: the way back to the base.
     `block` counts from 1. `services` restart on entering, in start order, or are all reloaded
-    (`reload`); `before` are commands that run after the edits and before that.
+    (`reload`); `before` are commands that run after the edits and before that. With `batch` so many
+    replicas restart at a time: `batches` says which, one after the other.
     """
 
     position: int
@@ -67,6 +69,8 @@ class Boot:
     changes: tuple[Step, ...] = ()
     block: int = 1
     reload: bool = False
+    batch: int = 0
+    batches: Batches = ()
 
     @property
     def title(self) -> str:
@@ -92,11 +96,19 @@ class Boot:
 
 @dataclass(frozen=True)
 class Took:
-    """Seconds that boots like one took: down, and besides that; `guessed` where one is a guess."""
+    """Seconds that boots like one took: down, and besides that; `guessed` where one is a guess.
+
+    `lost_s` are seconds of the capacity of services with replicas.
+    """
 
     down_s: float
     besides_s: float
     guessed: bool = False
+    lost_s: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self.down_s + self.besides_s
 
 
 class History(Protocol):
@@ -108,12 +120,13 @@ class History(Protocol):
 
 @dataclass(frozen=True)
 class BootForecast:
-    """Seconds down and measuring, the money of both, and what the figures rest on."""
+    """Seconds down, measuring, of capacity lost; the money, and whether the figures are guessed."""
 
     downtime_s: float
     measure_s: float
     money: float
     guessed: bool
+    lost_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -135,6 +148,10 @@ class Plan:
     @property
     def downtime_s(self) -> float:
         return sum(one.downtime_s for one in self.forecast)
+
+    @property
+    def lost_s(self) -> float:
+        return sum(one.lost_s for one in self.forecast)
 
     @property
     def seconds(self) -> float:
@@ -260,6 +277,7 @@ def _boot(system: System, playbook: Playbook, arm: str, section: _Section, read:
         tuple(section.measures),
         tuple(section.changes),
         reload=wanted.reload,
+        batch=wanted.batch,
     )
 
 
@@ -322,42 +340,35 @@ def _layers(
     return precedence.layers(service, facts, read)
 
 
-def expand(system: System, services: Iterable[str]) -> tuple[str, ...]:
-    """`services` and all that restart with them, in the order in which they start."""
-    return with_groups(services, tuple(system.services), system.restart_groups)
-
-
-def with_groups(
-    services: Iterable[str], order: Sequence[str], groups: Iterable[Sequence[str]]
-) -> tuple[str, ...]:
-    """`services` with the rest of their groups; groups first, in their own order, then `order`."""
-    wanted = set(services)
-    found: list[str] = []
-    for group in groups:
-        if wanted & set(group):
-            found.extend(name for name in group if name not in found)
-    found.extend(name for name in order if name in wanted and name not in found)
-    return tuple(found)
-
-
 def _transitions(system: System, boots: Sequence[Boot]) -> Iterator[Boot]:
     """A boot also restarts what would go on running something that is not so in it.
 
     What was only reloaded since the base is reloaded again, unless anything has to be restarted.
+    Where a boot says nothing of a restart, it is in the batches of the one before.
     """
     runs: dict[str, Boot] = {}
     reloaded: set[str] = set()
+    batch = 0
     for boot in boots:
         stale = {name for name, started_in in runs.items() if _leaves(started_in, boot)}
         names = {*boot.services, *stale}
         reload = bool(names) and (boot.reload or not boot.services) and stale <= reloaded
         services = tuple(one for one in system.services if one in names)
-        linked = replace(
-            boot, services=services if reload else expand(system, names), reload=reload
-        )
+        batch = boot.batch if boot.services and not reload else batch
+        linked = _restarting(system, boot, expand(system, names), batch)
+        if reload:
+            linked = replace(boot, services=services, reload=True)
         runs.update(dict.fromkeys(linked.services, linked))
         reloaded = {*reloaded, *services} if reload else reloaded - {*linked.services}
         yield linked
+
+
+def _restarting(system: System, boot: Boot, services: tuple[str, ...], batch: int) -> Boot:
+    """The boot as it restarts all of `services`."""
+    planned = batches(services, system.restart_groups, batch)
+    return replace(
+        boot, services=services, reload=False, batch=batch if planned else 0, batches=planned
+    )
 
 
 def _leaves(started_in: Boot, boot: Boot) -> bool:
@@ -376,15 +387,12 @@ def _made(edit: FileEdit) -> tuple[str, str, str | None, int]:
 
 
 def _forecast(system: System, boot: Boot, history: History) -> BootForecast:
-    took = history.took(boot)
-    known = took or _guess(boot)
-    seconds = known.down_s + known.besides_s
-    money = system.cost.money(known.down_s, seconds)
-    return BootForecast(known.down_s, known.besides_s, money, took is None or took.guessed)
+    known = history.took(boot) or _guess(system, boot)
+    money = system.cost.money(known.down_s, known.seconds)
+    return BootForecast(known.down_s, known.besides_s, money, known.guessed, known.lost_s)
 
 
-def _guess(boot: Boot) -> Took:
-    return Took(
-        GUESSED_DOWNTIME_S if boot.services else 0.0,
-        GUESSED_MEASURE_S if boot.drives else 0.0,
-    )
+def _guess(system: System, boot: Boot) -> Took:
+    measure = GUESSED_MEASURE_S if boot.drives else 0.0
+    down, lost = shares(boot.services, boot.batches, system.replicas)
+    return Took(GUESSED_DOWNTIME_S * down, measure, True, GUESSED_DOWNTIME_S * lost)

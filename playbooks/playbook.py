@@ -9,6 +9,7 @@ from typing import Literal
 from hypotheses.sequential import Rule
 from hypotheses.verdict import Expect
 from playbooks.schedule import Schedule, order
+from playbooks.templates import on_host
 
 
 class Kind(StrEnum):
@@ -50,10 +51,17 @@ class Replace:
 
 @dataclass(frozen=True)
 class Patch:
-    host: str
+    """A change of files below `root` on each of `hosts`, where `{{ host }}` is that one's name."""
+
+    hosts: tuple[str, ...]
     root: str
     change: Diff | Upload | Replace
     removes: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """Each host with the root there."""
+        return tuple((host, on_host(self.root, host)) for host in self.hosts)
 
 
 @dataclass(frozen=True)
@@ -68,10 +76,14 @@ class Env:
 
 @dataclass(frozen=True)
 class Restart:
-    """`reload`: the services read their files again, and go on running."""
+    """`reload`: the services read their files again, and go on running.
+
+    `batch`: so many replicas of a service restart at a time; 0: all at once.
+    """
 
     services: tuple[str, ...]
     reload: bool = False
+    batch: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,14 +136,22 @@ class RowSpec:
 
 @dataclass(frozen=True)
 class LogSide:
-    """The log of a service since the restart."""
+    """The log of a service since the restart.
+
+    `replicas` are the services whose logs it is made of, where `log` is a name that they share.
+    """
 
     log: str
     rows: RowSpec
+    replicas: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         return self.log
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        return self.replicas or (self.log,)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Literal
 
 from hypotheses.assumptions import DEFAULTS, Settings
+from playbooks.ending import Notice, OnFailure
 from playbooks.expressions import Expression
 from playbooks.sessions.spec import Sessions
 from playbooks.templates import uses
+
+AT = "@"
+"""Stands between a service's name and a host in the name of the replica there."""
 
 LEASE_S = 600.0
 """How long an operator may be gone where campaign.yaml says nothing else."""
@@ -35,11 +39,15 @@ class Ssh:
 
 @dataclass(frozen=True)
 class Host:
-    """A machine: this one where `ssh` is None. `python` is the interpreter of the agent there."""
+    """A machine: this one where `ssh` is None. `python` is the interpreter of the agent there.
+
+    `state_dir` is where the journal of this machine lies; None: the usual place.
+    """
 
     name: str
     ssh: Ssh | None = None
     python: str | None = None
+    state_dir: Path | None = None
 
     @property
     def local(self) -> bool:
@@ -96,6 +104,16 @@ class HealthCheck:
     timeout_s: float = 60.0
     settle_s: float = 0.0
     on: str | None = None
+
+
+@dataclass(frozen=True)
+class Availability:
+    """A probe of a service as a whole: it is down while this fails, asked from the host `on`."""
+
+    probe: Probe
+    on: str
+    every_s: float = 0.5
+    timeout_s: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -195,7 +213,8 @@ class Service:
     `before_stop` hooks run before each stop and are undone once it is healthy again;
     `after_healthy` hooks run once it is healthy in a boot and are undone before its next stop.
     `proof` has, by variable, the probe by which the service itself says its value: `{{ value }}`
-    in it stands for that.
+    in it stands for that. `replicas` are the names of all replicas, itself among them, where it
+    is one of several.
     """
 
     name: str
@@ -209,6 +228,13 @@ class Service:
     after_healthy: tuple[Hook, ...] = ()
     proof: Mapping[str, Probe] = field(default_factory=dict)
     reload: Reload | None = None
+    replicas: tuple[str, ...] = ()
+    availability: Availability | None = None
+
+    @property
+    def shared(self) -> str:
+        """The name that it shares with its replicas; its own where it has none."""
+        return self.name.partition(AT)[0]
 
 
 @dataclass(frozen=True)
@@ -225,39 +251,6 @@ class Guard:
     timeout_s: float = 5.0
     failures: int = 1
     through_restarts: bool = False
-
-
-@dataclass(frozen=True)
-class Capture:
-    """A command that keeps evidence of a failure: what it prints is an artifact.
-
-    `$MAINPID` in its environment is the main process of `service`, where that is given.
-    """
-
-    name: str
-    do: tuple[str, ...]
-    on: str
-    cwd: str
-    service: str | None = None
-    timeout_s: float = 60.0
-
-
-@dataclass(frozen=True)
-class OnFailure:
-    """What is done before a failed run is put back: captures, logs, and a time to look around."""
-
-    capture: tuple[Capture, ...] = ()
-    collect: tuple[str, ...] = ()
-    hold_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Whom to tell how a run ended, by `command` or at `url`, where `when` has how it did."""
-
-    command: tuple[str, ...] = ()
-    url: str = ""
-    when: frozenset[str] = frozenset({"finished", "failed", "aborted", "dirty"})
 
 
 @dataclass(frozen=True)
@@ -362,7 +355,7 @@ class System:
     cost: Cost = field(default_factory=Cost)
     budget: Budget = Budget()
     guards: tuple[Guard, ...] = ()
-    on_failure: OnFailure = OnFailure()
+    on_failure: OnFailure = field(default_factory=OnFailure)
     notify: tuple[Notice, ...] = ()
     history: tuple[Path, ...] = ()
     statistics: Settings = DEFAULTS
@@ -370,3 +363,14 @@ class System:
     secrets: Mapping[str, str] = field(default_factory=dict)
     record_env: tuple[str, ...] = ()
     lease_s: float = LEASE_S
+
+    @property
+    def replicas(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the replicas of each service that has some, by the name they share."""
+        services = self.services.values()
+        return {one.shared: one.replicas for one in services if one.replicas}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that a service can be called: a shared name means all of its replicas."""
+        return tuple(dict.fromkeys([*self.replicas, *self.services]))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from playbooks.language.problems import shown, suggest
 
 _OPENING = "{{"
+_HOST = re.compile(r"\{\{[ \t]*host[ \t]*\}\}")
 _TEMPLATE = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}")
 
 
@@ -46,6 +47,11 @@ def render(text: str, variables: Mapping[str, str], where: str) -> str:
     except TemplateError as error:
         raise TemplateError(f"{where}: {error}") from None
     return _TEMPLATE.sub(lambda found: variables[found[1]], text)
+
+
+def on_host(text: str, host: str) -> str:
+    """`text` with each `{{ host }}` replaced by the host's name; other templates stay."""
+    return _HOST.sub(lambda _: host, text)
 
 
 def unset(name: str, variables: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from campaign.operations.confirmed import Confirmed, confirmed
 from campaign.operations.plan import Planned
 from playbooks.diff import unified
 from playbooks.edits import FileEdit
-from playbooks.plan import Boot, BootForecast
+from playbooks.plan import Boot, BootForecast, Plan
 from playbooks.playbook import Playbook, Reproduce, Step
 from playbooks.redact import Redactor
 
@@ -79,7 +79,12 @@ def _boots(planned: Planned) -> str:
 def _cost(planned: Planned) -> str:
     plan, system = planned.plan, planned.system
     price = f", {money(plan.money, system.cost.currency)}" if system.cost.currency else ""
-    return f"about {seconds(plan.downtime_s)} down, {seconds(plan.seconds)} in all{price}"
+    return f"about {_down(plan)}, {seconds(plan.seconds)} in all{price}"
+
+
+def _down(one: Plan | BootForecast) -> str:
+    lost = f", {seconds(one.lost_s)} of capacity lost" if one.lost_s else ""
+    return f"{seconds(one.downtime_s)} down{lost}"
 
 
 def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> Iterator[str]:
@@ -102,8 +107,9 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
     if boot.reload:
         yield f"     reload {', '.join(boot.services)}  (they go on running)"
     elif boot.services:
-        down = f"{'guessed' if forecast.guessed else 'about'} {seconds(forecast.downtime_s)} down"
-        yield f"     restart {', '.join(boot.services)}  ({down})"
+        down = f"{'guessed' if forecast.guessed else 'about'} {_down(forecast)}"
+        batches = f" in batches of {boot.batch}" if boot.batches else ""
+        yield f"     restart {', '.join(boot.services)}{batches}  ({down})"
         yield from _hooks(planned, boot)
     elif boot.playbook is None:
         yield "     nothing to put back: the base is running already"
@@ -169,6 +175,7 @@ def as_data(planned: Planned) -> dict[str, object]:
         "campaign": planned.system.campaign,
         "restarts": plan.cycles,
         "downtime_s": plan.downtime_s,
+        "lost_s": plan.lost_s,
         "seconds": plan.seconds,
         "money": plan.money,
         "currency": planned.system.cost.currency,
@@ -193,7 +200,9 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
         "seed": boot.playbook.seed if boot.playbook else None,
         "restarts": [] if boot.reload else list(boot.services),
         "reloads": list(boot.services) if boot.reload else [],
+        "batches": [list(batch) for batch in boot.batches],
         "downtime_s": forecast.downtime_s,
+        "lost_s": forecast.lost_s,
         "measure_s": forecast.measure_s,
         "money": forecast.money,
         "guessed": forecast.guessed,

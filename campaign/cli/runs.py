@@ -225,6 +225,8 @@ def _evidence(found: Shown) -> Iterator[str]:
         yield f"observed{where} by {one.reproducer}: {text}{why}{invalid}"
     yield from (f"split by {split}" for split in found.splits)
     yield from map(str, found.latencies)
+    if found.latencies:
+        yield f"each session word for word: campaign runs show {found.listed.run.id} --session N"
     for comparison in found.comparisons:
         yield (
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "

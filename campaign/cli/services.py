@@ -52,7 +52,13 @@ def stop(context: click.Context, names: tuple[str, ...]) -> None:
 
 @services.command(short_help="Restart services with their groups.")
 @click.argument("names", nargs=-1, metavar="[SERVICE]...")
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="N replicas of a service at a time, each batch healthy before the next goes down.",
+)
 @click.pass_context
-def restart(context: click.Context, names: tuple[str, ...]) -> None:
+def restart(context: click.Context, names: tuple[str, ...], batch: int | None) -> None:
     """Restart the SERVICEs (default: all) with their groups, and wait until they are healthy."""
-    _report("restarted", operations.restart(options.workspace(context), names))
+    _report("restarted", operations.restart(options.workspace(context), names, batch or 0))

@@ -85,6 +85,8 @@ class Spent(Protocol):
     def occupied_s(self) -> float: ...
     @property
     def money(self) -> float: ...
+    @property
+    def lost_s(self) -> float: ...
 
 
 def spent(costs: Spent, currency: str) -> str:
@@ -92,6 +94,7 @@ def spent(costs: Spent, currency: str) -> str:
     parts = [
         count(costs.restarts, "restart"),
         f"{seconds(costs.downtime_s)} down",
+        *([f"{seconds(costs.lost_s)} of capacity lost"] if costs.lost_s else []),
         f"{seconds(costs.occupied_s)} occupied",
     ]
     if currency or costs.money:

@@ -16,9 +16,9 @@ from campaign.engine.stop import ASKED, Stop, Stopped
 from campaign.errors import CampaignError
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
+from playbooks.ending import Capture
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.specs import spec_of
-from playbooks.system import Capture
 
 
 @contextmanager

@@ -3,9 +3,10 @@
 import json
 from dataclasses import dataclass
 
-from campaign.engine.cycle import Lived
+from campaign.engine.lived import Lived
 from campaign.engine.putback import Restored
 from campaign.ledger import records
+from campaign.ledger.capacity import CycleCapacity
 from campaign.ledger.keeping import kept_edits
 from campaign.ledger.reads import Ledger
 from campaign.ledger.recorder import Recorder
@@ -42,8 +43,26 @@ class Books:
             proof=json.dumps(processes, sort_keys=True),
             money=self.cost.money(lived.downtime_s, 0.0),
         )
-        self.recorder.add(record)
+        with self.recorder.transaction():
+            self.recorder.add(record)
+            self._capacity(record.id, lived)
         return record.id
+
+    def _capacity(self, cycle: str, lived: Lived) -> None:
+        """What was lost of services with replicas, and whose downtime a probe told."""
+        lost = lived.capacity
+        if lost is None and not lived.failing:
+            return
+        self.recorder.add(
+            CycleCapacity(
+                cycle,
+                lived.batch,
+                lost.replicas if lost else 0,
+                lost.replica_s if lost else 0.0,
+                lost.lost_s if lost else 0.0,
+                " ".join(lived.failing),
+            )
+        )
 
     def way_back(self, batch: str, position: int, started: float) -> str:
         """Notes that the way back to the base begins; returns the id of that boot."""

@@ -89,7 +89,7 @@ class BootWalk:
                 self._perform(step, seen)
         finally:
             died = survival.deaths(self._session, self._proof)
-            survival.note(self._session, died)
+            survival.note(self._session, died, self.boot.batches)
         invalid = self._still_proven(seen, died)
         return BootEvidence(self.boot.arm, self._proof.effect, self._proof.reasons, seen, invalid)
 
@@ -162,7 +162,7 @@ class BootWalk:
                 change.changes,
                 change.restore,
                 run=self._session.batch,
-                specs=specs_of(self._session.system, name),
+                specs=specs_of(self._session.system, name, self.boot.batches),
             )
         except HostLost:
             raise

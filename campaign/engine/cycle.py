@@ -1,25 +1,28 @@
 """A restart cycle: the passage into a boot, from the first service going down to all healthy.
 
 Stop all in reverse order, wait until every process is gone and every declared port is free, start
-in order, wait until all are healthy. Times are the host's clock.
+in order, wait until all are healthy: of all services at once, or of a batch of replicas after the
+other. Times are the host's clock.
 """
 
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
 from campaign.engine import health
+from campaign.engine.availability import watched
 from campaign.engine.commands import CommandFailed
+from campaign.engine.lived import Chains, CycleFailed, Lived
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from campaign.engine.together import Beside, all_at_once, at_once
 from playbooks.agent import clock
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
-from playbooks.hosts.processes import Health, Started, Stopped
 from playbooks.hosts.specs import CommandedSpec, spec_of
+from playbooks.rollout import Batches
 from playbooks.services.specs import Groups
 from playbooks.system import Service
 
@@ -28,93 +31,32 @@ PORTS_EVERY_S = 0.02
 HEAD_START_S = 0.25
 """What is done while services warm up leaves the processor to them for so long."""
 
-
-class CycleFailed(Exception):  # noqa: N818 - it says what happened
-    """The system did not come up; `cycle` is what was lived until then."""
-
-    def __init__(self, what: str, cycle: "Lived") -> None:
-        super().__init__(what)
-        self.cycle = cycle
+Around = Callable[[Sequence[Service]], AbstractContextManager[object]]
 
 
-@dataclass
-class Lived:
-    """A cycle as the system lived it; None where it did not get so far.
-
-    `chains`: the services in parts that go through it at once, in start order within each.
-    """
-
-    services: tuple[str, ...]
-    chains: tuple[tuple[Service, ...], ...]
-    requested_at: float
-    down_at: float
-    ended_at: float | None = None
-    stopped: dict[str, Stopped] = field(default_factory=dict)
-    started: dict[str, Started] = field(default_factory=dict)
-    healthy: dict[str, Health] = field(default_factory=dict)
-
-    @property
-    def killed(self) -> list[str]:
-        return [name for name, stopped in self.stopped.items() if stopped.killed]
-
-    @property
-    def gone_at(self) -> float | None:
-        return max((one.gone_at for one in self.stopped.values()), default=None)
-
-    @property
-    def started_at(self) -> float | None:
-        return min((one.started_at for one in self.started.values()), default=None)
-
-    @property
-    def healthy_at(self) -> float | None:
-        if self.healthy.keys() != {*self.services}:
-            return None
-        return max((one.healthy_at for one in self.healthy.values()), default=None)
-
-    @property
-    def downtime_s(self) -> float:
-        end = self.healthy_at or self.ended_at or self.down_at
-        return max(end - self.down_at, 0.0)
-
-    @property
-    def drain_s(self) -> float:
-        return _span(self.requested_at, self.gone_at)
-
-    @property
-    def down_s(self) -> float:
-        return _span(self.gone_at, self.started_at)
-
-    @property
-    def warmup_s(self) -> float:
-        return _span(self.started_at, self.healthy_at)
-
-    def told(self) -> str:
-        """Its parts in one line."""
-        text = (
-            f"down {self.downtime_s:.1f} s: drain {self.drain_s:.1f}, down {self.down_s:.1f}, "
-            f"warm-up {self.warmup_s:.1f}"
-        )
-        return f"{text}; killed: {', '.join(self.killed)}" if self.killed else text
-
-
-def _span(start: float | None, end: float | None) -> float:
-    return max(end - start, 0.0) if start is not None and end is not None else 0.0
-
-
-def begin(services: Sequence[Service], hosts: Hosts, groups: Groups) -> Lived:
+def begin(
+    services: Sequence[Service], hosts: Hosts, groups: Groups, batches: Batches = ()
+) -> Lived:
     """The cycle of `services`, in start order, as it begins; nothing is stopped yet.
 
-    `groups` are the names that restart together, in order. A service that already fails its
-    probes has been down since then, not since the stop. Errors: HostLost.
+    `groups` are the names that restart together, in order; `batches` those of a rollout. A service
+    that already fails its probes has been down since then, not since the stop. Errors: HostLost.
     """
+    lived = _begun(_chains(services, groups), hosts, services)
+    for names in batches:
+        batch = [one for one in services if one.name in names]
+        lived.batches += (_chains(batch, groups),)
+    return lived
+
+
+def _begun(chains: Chains, hosts: Hosts, services: Sequence[Service]) -> Lived:
     looks = (partial(failing_since, one, hosts[one.host]) for one in services)
     failing = [at for at in at_once(looks) if at is not None]
     now = hosts[services[0].host].clock()
-    names = tuple(one.name for one in services)
-    return Lived(names, _chains(services, groups), now, min([now, *failing]))
+    return Lived(tuple(one.name for one in services), chains, now, min([now, *failing]))
 
 
-def _chains(services: Sequence[Service], groups: Groups) -> tuple[tuple[Service, ...], ...]:
+def _chains(services: Sequence[Service], groups: Groups) -> Chains:
     """The services in parts: those of one group, or of one host, are in order in one part."""
     parts: list[list[Service]] = []
     for service in services:
@@ -130,36 +72,77 @@ def _linked(one: Service, other: Service, groups: Groups) -> bool:
     return one.host == other.host or together
 
 
-def joined(cycles: Sequence[Lived]) -> Lived:
-    """Cycles that were gone through at once, as the one that the system lived."""
-    return Lived(
-        services=tuple(name for one in cycles for name in one.services),
-        chains=tuple(chain for one in cycles for chain in one.chains),
-        requested_at=min(one.requested_at for one in cycles),
-        down_at=min(one.down_at for one in cycles),
-        stopped={name: at for one in cycles for name, at in one.stopped.items()},
-        started={name: at for one in cycles for name, at in one.started.items()},
-        healthy={name: at for one in cycles for name, at in one.healthy.items()},
-    )
-
-
-def restart(services: Sequence[Service], hosts: Hosts, groups: Groups, stop: Stop | None) -> Lived:
+def restart(
+    services: Sequence[Service],
+    hosts: Hosts,
+    groups: Groups,
+    stop: Stop | None,
+    batches: Batches = (),
+) -> Lived:
     """Restarts `services`; see `begin`. `stop` None: not to be interrupted.
 
     Errors: CycleFailed (unhealthy, crashed, a port still held), Stopped, HostLost.
     """
-    lived = begin(services, hosts, groups)
+    lived = begin(services, hosts, groups, batches)
     live(lived, hosts, stop)
     return lived
 
 
 def live(
-    lived: Lived, hosts: Hosts, stop: Stop | None, meanwhile: Sequence[Callable[[], object]] = ()
+    lived: Lived,
+    hosts: Hosts,
+    stop: Stop | None,
+    meanwhile: Sequence[Callable[[], object]] = (),
+    around: Around = nullcontext,
 ) -> None:
     """Goes through the cycle `lived`, filling it in as far as it gets. Errors: as `restart`.
 
-    `meanwhile` is done, in a thread of its own, while the services warm up.
+    `meanwhile` is done, in a thread of its own, while the services warm up; `around` is entered for
+    each batch of a rollout, before any of its services goes down, and left once they are healthy.
     """
+    with watched(lived, hosts):
+        if not lived.batches:
+            _pass_through(lived, hosts, stop, meanwhile)
+        for number, chains in enumerate(lived.batches, start=1):
+            batch = [one for chain in chains for one in chain]
+            with around(batch):
+                part = _begun(chains, hosts, batch)
+                lived.parts.append(part)
+                _take_turn(lived, hosts, stop, meanwhile if number == 1 else ())
+
+
+def _take_turn(
+    lived: Lived, hosts: Hosts, stop: Stop | None, meanwhile: Sequence[Callable[[], object]]
+) -> None:
+    """The newest batch of a rollout; where it fails it is the last one."""
+    part = lived.parts[-1]
+    try:
+        _pass_through(part, hosts, stop, meanwhile)
+    except CycleFailed as error:
+        raise CycleFailed(f"{error}; {_stopped_at(lived, len(lived.parts))}", lived) from error
+    finally:
+        lived.ended_at = part.ended_at
+        lived.stopped.update(part.stopped)
+        lived.started.update(part.started)
+        lived.healthy.update(part.healthy)
+
+
+def _stopped_at(lived: Lived, number: int) -> str:
+    """Which replicas a rollout that failed in batch `number` left how."""
+    failed = lived.parts[-1].services
+    reached = {name for part in lived.parts for name in part.services}
+    parts = (
+        ("restarted", [name for name in lived.healthy if name not in failed]),
+        ("failed", failed),
+        ("not restarted", [name for name in lived.services if name not in reached]),
+    )
+    told = ", ".join(f"{word}: {' '.join(names)}" for word, names in parts if names)
+    return f"the rollout stopped in batch {number} of {len(lived.batches)} ({told})"
+
+
+def _pass_through(
+    lived: Lived, hosts: Hosts, stop: Stop | None, meanwhile: Sequence[Callable[[], object]]
+) -> None:
     passage = _Passage(lived, hosts, stop, meanwhile)
     try:
         passage.go()

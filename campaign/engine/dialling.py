@@ -14,12 +14,13 @@ from playbooks.system import Host as Machine
 
 
 def dial(machine: Machine, host_state: Path, replaces: int = 0) -> Channel:
-    """A new agent on the machine; `host_state` is the state directory of this one.
+    """A new agent on the machine; `host_state` is where this one has its state directory else.
 
     `replaces` is the pid of an agent that was lost there, or 0. Errors: HostError, HostLost.
     """
     if machine.ssh is None:
-        return LocalChannel(host_state, python=machine.python or sys.executable)
+        state_dir = machine.state_dir or host_state
+        return LocalChannel(state_dir, python=machine.python or sys.executable)
     from playbooks.hosts.ssh_config import SshTarget, route
 
     target = SshTarget(**vars(machine.ssh), python=machine.python or "python3")

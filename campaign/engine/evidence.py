@@ -39,6 +39,7 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
     with Sources(session, place) as sources:
         try:
             joined, trials = _joined(sources, action, seen)
+            joined = _told(sources, action, joined)
         except NotYet as reason:
             return str(reason)
         except OSError as error:
@@ -76,6 +77,19 @@ def _joined(sources: Sources, action: Compare, seen: Seen) -> "tuple[Joined, tup
         only_trials=action.only_trials,
     )
     return joined, trials
+
+
+def _told(sources: Sources, action: Compare, joined: "Joined") -> "Joined":
+    """The odd keys with their lines as they are shown."""
+    odd = (
+        replace(
+            one,
+            left=sources.told(action.left, one.left),
+            right=sources.told(action.right, one.right),
+        )
+        for one in joined.odd
+    )
+    return replace(joined, odd=tuple(odd))
 
 
 def _with_keys(trial: Trial, joined: "Joined") -> Trial:

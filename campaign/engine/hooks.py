@@ -6,8 +6,8 @@ service or a silenced alert behind.
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from campaign.engine.commands import CommandFailed, Doer
@@ -128,15 +128,35 @@ def hooks_of(services: Sequence[Service], *, last: bool) -> Iterator[tuple[str, 
             yield hook_name(hook, service, AFTER_HEALTHY), undo_of(hook, AFTER_HEALTHY)
 
 
-def performed(
-    hooks: Callable[[Sequence[Service], Around], None], services: Sequence[Service], around: Around
-) -> str:
-    """Runs hooks that may not stop what is under way; what failed of them, or nothing.
+@dataclass(frozen=True)
+class HooksBack:
+    """Hooks on the way back, which they may not stop. Errors of its methods: HostLost.
 
-    Errors: HostLost.
+    What fails of those that come first is told by `warn`, and of the others kept in `failed`.
     """
-    try:
-        hooks(services, around)
-    except (CommandFailed, HostError) as error:
-        return str(error)
-    return ""
+
+    hooks: Hooks
+    around: Around
+    warn: Callable[[str], None]
+    failed: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def __call__(self, services: Sequence[Service]) -> Iterator[None]:
+        """Around a batch of a rollout."""
+        self.before(services)
+        yield
+        self.after(services)
+
+    def before(self, services: Sequence[Service]) -> None:
+        """What comes before `services` are stopped."""
+        try:
+            self.hooks.before(services, self.around)
+        except (CommandFailed, HostError) as error:
+            self.warn(str(error))
+
+    def after(self, services: Sequence[Service]) -> None:
+        """What comes once `services` are healthy."""
+        try:
+            self.hooks.after(services, self.around)
+        except (CommandFailed, HostError) as error:
+            self.failed.append(str(error))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from campaign.engine.cycle import Lived
+from campaign.engine.lived import Lived
 from playbooks.hosts.files import PutBack
 from playbooks.hosts.lapse import Lapse
 

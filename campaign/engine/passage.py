@@ -1,14 +1,14 @@
 """The passage into a boot: its hooks and its restart cycle, recorded and booked as they happen."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 from campaign.engine import belief, cycle, reloading
 from campaign.engine.booking import Books
 from campaign.engine.commands import CommandFailed
-from campaign.engine.cycle import CycleFailed, Lived
 from campaign.engine.hooks import Around, Hooks
+from campaign.engine.lived import CycleFailed, Lived
 from campaign.engine.measure import StepFailed
 from campaign.engine.session import Session
 from campaign.engine.steps import Doing, Steps
@@ -56,6 +56,9 @@ class Passage:
         all_at_once(partial(self._note_restart, host, services) for host in homes)
         if boot.reload:
             self._cycle("reload", services)
+        elif boot.batches:
+            with self._session.guards.resting():
+                self._cycle("restart", services)
         else:
             self._run_hooks(self._hooks.before, services)
             with self._session.guards.resting():
@@ -67,6 +70,7 @@ class Passage:
 
     def _cycle(self, word: str, services: Sequence[Service]) -> None:
         names = ", ".join(self._boot.services)
+        names += f" in batches of {self._boot.batch}" if self._boot.batches else ""
         undo = f"{word}s on the way back" if self._boot.changed else ""
         with self._doing(f"{word} {names}", word, undo) as doing:
             doing.detail = self._live(services).told()
@@ -93,14 +97,14 @@ class Passage:
         self._session.hosts[host].note_restart(
             names,
             run=self._session.batch,
-            specs=specs_of(self._session.system, host),
+            specs=specs_of(self._session.system, host, self._boot.batches),
             reload=self._boot.reload,
         )
 
     def _live(self, services: Sequence[Service]) -> Lived:
         """A cycle, booked whichever way it ends."""
         groups = self._session.system.restart_groups
-        lived = cycle.begin(services, self._session.hosts, groups)
+        lived = cycle.begin(services, self._session.hosts, groups, self._boot.batches)
         outcome = "failed"
         try:
             self._go_through(lived)
@@ -119,7 +123,14 @@ class Passage:
         if self._boot.reload:
             reloading.live(lived, hosts, stop)
         else:
-            cycle.live(lived, hosts, stop, [belief.load_ahead])
+            cycle.live(lived, hosts, stop, [belief.load_ahead], self._batch)
+
+    @contextmanager
+    def _batch(self, services: Sequence[Service]) -> Iterator[None]:
+        """Around a batch of a rollout, whose hooks are run as it comes."""
+        self._run_hooks(self._hooks.before, services)
+        yield
+        self._run_hooks(self._hooks.after, services)
 
     def _log_ends(self, names: Iterable[str]) -> dict[str, Cursor]:
         services = (self._session.system.services[name] for name in names)
@@ -144,5 +155,6 @@ def _logs_read(boot: Boot) -> set[str]:
             case Collect(services=services):
                 names.update(services)
             case Compare(left=left, right=right, known_bad=bad):
-                names.update(one.log for one in (left, right, bad) if isinstance(one, LogSide))
+                sides = [one for one in (left, right, bad) if isinstance(one, LogSide)]
+                names.update(name for side in sides for name in side.services)
     return names

@@ -14,8 +14,9 @@ from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.survey import Runnable
-from playbooks.plan import Boot, Plan, with_groups
+from playbooks.plan import Boot, Plan
 from playbooks.playbook import Command, Reproduce, Step
+from playbooks.rollout import with_groups
 from playbooks.sessions.job import lacking
 from playbooks.sessions.spec import Sessions
 from playbooks.system import Guard, Reproducer, Service, System
@@ -55,6 +56,7 @@ def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
 
     later one, a wasted one: seen now, it costs no downtime.
     """
+    _refuse_two_names(plan, system)
     names = dict.fromkeys(name for boot in plan.boots for name in boot.services)
     services = [system.services[name] for name in names]
     changed = dict.fromkeys(edit.host for boot in plan.boots for edit in boot.edits)
@@ -73,6 +75,20 @@ def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
         all_at_once(partial(_refuse_held, one, hosts, states[one.name]) for one in services)
         roomy.result()
         guarded.result()
+
+
+def _refuse_two_names(plan: Plan, system: System) -> None:
+    """Errors: CampaignError (USAGE) for a file of this machine that two of its names change."""
+    owners: dict[str, str] = {}
+    for edit in (edit for boot in plan.boots for edit in boot.edits):
+        local = system.hosts[edit.host].local
+        if local and owners.setdefault(edit.where, edit.host) != edit.host:
+            raise CampaignError(
+                Exit.USAGE,
+                f"{edit.where} would be changed as {owners[edit.where]}'s and as {edit.host}'s, "
+                "and both are this machine",
+                "give each a path of its own: {{ host }} is the host's name",
+            )
 
 
 def _beside(work: Iterable[Callable[[], object]]) -> Beside[None]:

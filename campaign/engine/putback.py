@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from campaign.engine import cycle, reloading
-from campaign.engine.cycle import CycleFailed, Lived
-from campaign.engine.hooks import Hooks, performed
+from campaign.engine.hooks import Hooks, HooksBack
 from campaign.engine.lapses import HostLapse, lived_by, with_lapses
+from campaign.engine.lived import CycleFailed, Lived, joined
+from campaign.engine.rollback import batches_back, is_well
 from campaign.engine.session import Hosts
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError
@@ -21,10 +22,9 @@ from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.files import Journal, PutBack
 from playbooks.hosts.host import Host
 from playbooks.hosts.lapse import Lapse
-from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
-from playbooks.plan import with_groups
-from playbooks.services.specs import Groups, from_specs
+from playbooks.rollout import Batches, with_groups
+from playbooks.services.specs import Groups, batches_of, from_specs
 from playbooks.system import Service
 
 DIALS = 3
@@ -109,6 +109,7 @@ class _Way:
     remaining: list[str] = field(default_factory=list)
     services: tuple[Service, ...] = ()
     groups: Groups = ()
+    batches: Batches = ()
     lapses: tuple[Lapse, ...] = ()
 
 
@@ -150,7 +151,7 @@ def _as_one(cycles: Sequence[Lived]) -> tuple[Lived, ...]:
     """The cycles, those that took it down and came to a good end as the one that they were."""
     good = [one for one in cycles if one.healthy_at is not None and one.downtime_s]
     others = [one for one in cycles if one not in good]
-    return (*others, *([cycle.joined(good)] if good else []))
+    return (*others, *([joined(good)] if good else []))
 
 
 def _restore_files(way: _Way, hosts: Hosts, watch: Watch) -> None:
@@ -174,7 +175,8 @@ def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
         way.lapses = host.journal().lapses
         result = undoing.result = with_lapses(host.put_back(), way.lapses)
     way.paths += result.restored
-    services, way.groups = from_specs(host.journal().specs)
+    specs = host.journal().specs
+    (services, way.groups), way.batches = from_specs(specs), batches_of(specs)
     way.services = tuple(replace(one, host=way.name) for one in services)
     way.remaining = [f"{way.name}: {one.instructions}" for one in result.conflicts]
     if len(hosts.names()) > 1:
@@ -184,10 +186,12 @@ def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
 
 
 def _linked(ways: Sequence[_Way]) -> list[list[_Way]]:
-    """The hosts in parts: those whose services restart together are in one."""
+    """The hosts in parts: those whose services restart together, or in turn, are in one."""
     home = {service.name: way.name for way in ways for service in way.services}
     parts = [[way] for way in ways]
-    for group in dict.fromkeys(group for way in ways for group in way.groups):
+    rollouts = (tuple(name for batch in way.batches for name in batch) for way in ways)
+    tied = (*(group for way in ways for group in way.groups), *rollouts)
+    for group in dict.fromkeys(tied):
         homes = {home[name] for name in group if name in home}
         apart = [part for part in parts if not any(way.name in homes for way in part)]
         joined = [way for part in parts if part not in apart for way in part]
@@ -211,7 +215,7 @@ def _restart_due(linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], watc
             for way in linked:
                 _answering(way.name, hosts, watch)
             due = _to_restart(linked, hosts)
-            failed = _restart(names, due, hosts, _groups(linked), cycles, watch)
+            failed = _restart(names, due, hosts, linked, cycles, watch)
             failed = failed or _reload(names, _to_reload(linked, due, hosts), hosts, cycles, watch)
             break
         except HostLost as error:
@@ -274,27 +278,32 @@ def _restart(
     names: str,
     services: Sequence[Service],
     hosts: Hosts,
-    groups: Groups,
+    linked: Sequence[_Way],
     cycles: list[Lived],
     watch: Watch,
 ) -> str:
     """What is left to do. Errors: HostLost, HostError."""
     if not services:
         return ""
+    planned = dict.fromkeys(batch for way in linked for batch in way.batches)
+    batches = batches_back(planned, services, hosts)
     watch.say(f"restarting {_names(services)}: {_limit(services)}")
     run = hosts[services[0].host].journal().run
     hooks = Hooks(hosts, run, None, last=True)
-    done_by = partial(performed, services=services, around=watch.hooking)
-    _warn(watch, done_by(hooks.before))
+    around = HooksBack(hooks, watch.hooking, watch.warn)
+    if not batches:
+        around.before(services)
     with watch.restarting([one.name for one in services]) as undoing:
-        lived = undoing.lived = cycle.begin(services, hosts, groups)
+        lived = undoing.lived = cycle.begin(services, hosts, _groups(linked), batches)
         cycles.append(lived)
         try:
-            cycle.live(lived, hosts, None)
+            cycle.live(lived, hosts, None, around=around)
         except CycleFailed as error:
             undoing.failed = str(error)
     if not undoing.failed:
-        left = done_by(hooks.after)
+        if not batches:
+            around.after(services)
+        left = "; ".join(around.failed)
         return left if hooks.standing else _warn(watch, left)
     return (
         f"{names}: the files are as they were, but {_names(services)} did not become healthy: "
@@ -377,7 +386,7 @@ def _due(way: _Way, host: Host) -> list[str]:
 
 def _is_due(service: Service, host: Host, journal: Journal) -> bool:
     state = host.service_state(spec_of(service))
-    if service.name in journal.restarting and not _is_well(service, state, host):
+    if service.name in journal.restarting and not is_well(service, host):
         return True
     starts = [process.started_boot for process in state.processes]
     return any(
@@ -385,8 +394,3 @@ def _is_due(service: Service, host: Host, journal: Journal) -> bool:
         for trace in journal.traces
         for start in starts
     )
-
-
-def _is_well(service: Service, state: ServiceState, host: Host) -> bool:
-    """Whether it runs and answers; its manager may have started it anew only just now."""
-    return state.running and cycle.failing_since(service, host) is None

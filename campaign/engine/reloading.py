@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from campaign.engine import cycle, health
 from campaign.engine.commands import CommandFailed, Doer
-from campaign.engine.cycle import CycleFailed, Lived
+from campaign.engine.lived import CycleFailed, Lived
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from playbooks.hosts.connection import HostError

@@ -1,8 +1,9 @@
 """What a compare step reads: logs of services and outputs of reproducers, each as a file."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,6 +21,7 @@ from playbooks.playbook import Compare, CompareSide, LogSide, OutputSide, Playbo
 
 if TYPE_CHECKING:
     from playbooks.join.blocks import Source
+    from playbooks.join.excerpts import Excerpt
 
 
 class NotYet(Exception):  # noqa: N818 - it says what is so far
@@ -60,6 +62,7 @@ class Sources(ExitStack):
         super().__init__()
         self._session, self._place = session, place
         self._fetched: dict[str, IO[bytes]] = {}
+        self._begins: dict[str, list[tuple[int, str]]] = {}
         self.lost = Lost()
         self.printed: dict[str, None] = {}
 
@@ -78,19 +81,37 @@ class Sources(ExitStack):
         """Errors: NotYet, StepFailed, HostError, HostLost, OSError."""
         if isinstance(side, LogSide):
             if side.log not in self._fetched:
-                self._fetched[side.log] = self._fetch(side.log)
+                self._fetched[side.log] = self._fetch(side)
             return partial(_from_its_start, self._fetched[side.log])
         return partial(_opened, self._output(side.output))
 
-    def _fetch(self, service: str) -> IO[bytes]:
-        """The log as a file without a name, which is gone with this process, however that ends."""
+    def told(self, side: CompareSide, found: "Excerpt | None") -> "Excerpt | None":
+        """A line as it is shown: of the logs of replicas with the name and number of its own."""
+        if found is None or not isinstance(side, LogSide) or not side.replicas:
+            return found
+        begins = self._begins[side.log]
+        begin, whose = begins[bisect_left(begins, (found.number, "")) - 1]
+        return replace(found, number=found.number - begin, line=f"{whose}: {found.line}")
+
+    def _fetch(self, side: LogSide) -> IO[bytes]:
+        """The log as a file without a name, which is gone with this process, however that ends.
+
+        Of replicas the log of one comes behind that of the other.
+        """
         folder = self._session.workspace.artifacts
         folder.mkdir(parents=True, exist_ok=True)
         file = self.enter_context(TemporaryFile(dir=folder))  # noqa: SIM115 - it is closed with us
-        log = ServiceLog(self._session, self._place, service)
-        for chunk in log.chunks():
-            file.write(chunk)
-        self.lost += log.lost
+        lines, begins = 0, self._begins.setdefault(side.log, [])
+        for service in side.services:
+            begins.append((lines, service))
+            log, last = ServiceLog(self._session, self._place, service), b"\n"
+            for chunk in filter(None, log.chunks()):
+                file.write(chunk)
+                lines, last = lines + chunk.count(b"\n"), chunk[-1:]
+            if last != b"\n":
+                file.write(b"\n")
+                lines += 1
+            self.lost += log.lost
         return file
 
     def _output(self, name: str) -> Path:

@@ -12,6 +12,7 @@ from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import ServiceSpec, spec_of
 from playbooks.parsers.parser import signal_name
+from playbooks.rollout import Batches
 from playbooks.services.specs import specs_of
 
 LAST_LINES = 3
@@ -72,8 +73,11 @@ def _last_lines(host: Host, spec: ServiceSpec) -> tuple[str, ...]:
     return tuple(lines[-LAST_LINES:])
 
 
-def note(session: Session, found: Iterable[Death]) -> None:
-    """Has the way back restart them, also where nothing else was changed. Errors: HostLost."""
+def note(session: Session, found: Iterable[Death], batches: Batches) -> None:
+    """Has the way back restart them, also where nothing else was changed. Errors: HostLost.
+
+    `batches` are those of the boot: what else ran a change goes back in them.
+    """
     for one in found:
-        specs = specs_of(session.system, one.host)
+        specs = specs_of(session.system, one.host, batches)
         session.hosts[one.host].note_restart([one.service], run=session.batch, specs=specs)

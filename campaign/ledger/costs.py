@@ -2,19 +2,33 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from campaign.ledger.query import Reader
+from campaign.ledger.capacity import CapacityReads
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Restart cycles, seconds down, seconds occupied, and money in the campaign's currency."""
+    """Restart cycles, seconds down, seconds occupied, and money in the campaign's currency.
+
+    `lost_s` are seconds of capacity that services with replicas lost.
+    """
 
     restarts: int
     downtime_s: float
     occupied_s: float
     money: float
+    lost_s: float = 0.0
+
+    def plus(self, other: "Costs") -> "Costs":
+        """Both together."""
+        return Costs(
+            self.restarts + other.restarts,
+            self.downtime_s + other.downtime_s,
+            self.occupied_s + other.occupied_s,
+            self.money + other.money,
+            self.lost_s + other.lost_s,
+        )
 
     def less(self, before: "Costs") -> "Costs":
         """What was added since `before`."""
@@ -23,12 +37,16 @@ class Costs:
             self.downtime_s - before.downtime_s,
             self.occupied_s - before.occupied_s,
             self.money - before.money,
+            self.lost_s - before.lost_s,
         )
 
 
 @dataclass(frozen=True)
 class HypothesisCosts:
-    """A row of the view hypothesis_ledger; `hypothesis` "(none)": runs that speak to none."""
+    """A row of the view hypothesis_ledger, and `lost_s` as in Costs; `hypothesis` "(none)": runs
+
+    that speak to none.
+    """
 
     hypothesis: str
     standing: str | None
@@ -39,11 +57,15 @@ class HypothesisCosts:
     downtime_s: float
     occupied_s: float
     money: float
+    lost_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class RunCosts:
-    """A row of the view run_costs: what is charged to a run, shared by `hypotheses` of them."""
+    """A row of the view run_costs: what is charged to a run, shared by `hypotheses` of them.
+
+    `lost_s` as in Costs.
+    """
 
     run: str
     playbook: str
@@ -53,11 +75,12 @@ class RunCosts:
     occupied_s: float
     money: float
     hypotheses: int
+    lost_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class BootLine:
-    """A row of the view boot_ledger: a boot, its trials, and what is charged for it.
+    """A row of the view boot_ledger: a boot, its trials, what is charged for it, capacity lost.
 
     `run`, `playbook` and `kind` are None for a boot that no run pays for; `counts` says whether
     its trials are evidence.
@@ -83,6 +106,7 @@ class BootLine:
     downtime_s: float
     occupied_s: float
     money: float
+    lost_s: float
 
 
 @dataclass(frozen=True)
@@ -125,10 +149,14 @@ WITH spent AS (
     SELECT run, sum(restarts) AS restarts, total(downtime_s) AS downtime_s,
            total(occupied_s) AS occupied_s, total(money) AS money
     FROM charges GROUP BY run
+), lost AS (
+    SELECT cycle.run AS run, total(lost_s) AS lost_s
+    FROM cycle_capacity JOIN cycle ON cycle.id = cycle GROUP BY cycle.run
 ), paid AS (
     SELECT id, kind, coalesce(restarts, 0) AS restarts, coalesce(downtime_s, 0.0) AS downtime_s,
-           coalesce(occupied_s, 0.0) AS occupied_s, coalesce(money, 0.0) AS money
-    FROM run LEFT JOIN spent ON spent.run = run.id
+           coalesce(occupied_s, 0.0) AS occupied_s, coalesce(money, 0.0) AS money,
+           coalesce(lost_s, 0.0) AS lost_s
+    FROM run LEFT JOIN spent ON spent.run = run.id LEFT JOIN lost ON lost.run = run.id
     WHERE ?1 IS NULL OR run.rowid IN (SELECT value FROM json_each(?1))
 )
 """
@@ -143,9 +171,10 @@ class _Part:
     downtime_s: float
     occupied_s: float
     money: float
+    lost_s: float
 
 
-class CostReads(Reader):
+class CostReads(CapacityReads):
     """Reads about costs."""
 
     def total_cost(self) -> Costs:
@@ -154,7 +183,8 @@ class CostReads(Reader):
             Costs,
             """
             SELECT coalesce(sum(restarts), 0) AS restarts, total(downtime_s) AS downtime_s,
-                   total(occupied_s) AS occupied_s, total(money) AS money
+                   total(occupied_s) AS occupied_s, total(money) AS money,
+                   (SELECT total(lost_s) FROM cycle_capacity) AS lost_s
             FROM charges
             """,
         )
@@ -162,21 +192,24 @@ class CostReads(Reader):
 
     def hypothesis_costs(self) -> tuple[HypothesisCosts, ...]:
         """What each hypothesis got and cost, in the order they were added; "(none)" comes last."""
-        return self._records(
-            HypothesisCosts,
+        rows = self._rows(
             """
             SELECT hypothesis_ledger.* FROM hypothesis_ledger
             LEFT JOIN hypothesis ON slug = hypothesis_ledger.hypothesis
             ORDER BY slug IS NULL, hypothesis.rowid
-            """,
+            """
         )
+        lost = self.lost_by_hypothesis()
+        found = (HypothesisCosts(**dict(row)) for row in rows)
+        return tuple(replace(one, lost_s=lost.get(one.hypothesis, 0.0)) for one in found)
 
     def kind_costs(self, places: Sequence[int] | None = None) -> Mapping[str, Costs]:
         """What the runs of each kind cost, of those at `places` or of all."""
         return self._parts(
             """
             SELECT kind AS name, sum(restarts) AS restarts, total(downtime_s) AS downtime_s,
-                   total(occupied_s) AS occupied_s, total(money) AS money
+                   total(occupied_s) AS occupied_s, total(money) AS money,
+                   total(lost_s) AS lost_s
             FROM paid GROUP BY kind
             """,
             places,
@@ -195,7 +228,8 @@ class CostReads(Reader):
                 FROM paid LEFT JOIN run_hypothesis ON run = paid.id
             )
             SELECT name, sum(restarts) AS restarts, total(downtime_s / sharers) AS downtime_s,
-                   total(occupied_s / sharers) AS occupied_s, total(money / sharers) AS money
+                   total(occupied_s / sharers) AS occupied_s, total(money / sharers) AS money,
+                   total(lost_s / sharers) AS lost_s
             FROM share LEFT JOIN hypothesis ON slug = name
             GROUP BY name ORDER BY slug IS NULL, hypothesis.rowid
             """,
@@ -205,7 +239,7 @@ class CostReads(Reader):
     def _parts(self, sql: str, places: Sequence[int] | None) -> Mapping[str, Costs]:
         meant = None if places is None else json.dumps(list(places))
         return {
-            one.name: Costs(one.restarts, one.downtime_s, one.occupied_s, one.money)
+            one.name: Costs(one.restarts, one.downtime_s, one.occupied_s, one.money, one.lost_s)
             for one in self._records(_Part, _PAID + sql, meant)
         }
 
@@ -216,13 +250,17 @@ class CostReads(Reader):
     def costs_of(self, runs: Sequence[str]) -> Mapping[str, RunCosts]:
         """What each of these runs cost, by its id."""
         found = self._records(RunCosts, _COSTS, json.dumps(list(runs)))
-        return {one.run: one for one in found}
+        lost = self.lost_in(runs)
+        return {one.run: replace(one, lost_s=lost.get(one.run, 0.0)) for one in found}
 
     def boot_lines(self, runs: Sequence[str] | None = None) -> tuple[BootLine, ...]:
         """All boots with their trials and costs, oldest first; or those that `runs` pay for."""
         rows = self._rows(
             """
-            SELECT * FROM boot_ledger
+            SELECT boot_ledger.*,
+                   (SELECT total(lost_s) FROM cycle_capacity JOIN cycle ON cycle.id = cycle
+                    WHERE cycle.boot = boot_ledger.boot) AS lost_s
+            FROM boot_ledger
             WHERE ?1 IS NULL OR run IN (SELECT value FROM json_each(?1))
             ORDER BY started_at, boot
             """,

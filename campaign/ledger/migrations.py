@@ -82,6 +82,12 @@ def latency(db: Database) -> None:
     _execute(db, "012_latency.sql")
 
 
+@MIGRATIONS()
+def capacity(db: Database) -> None:
+    """What restarts took of services that have replicas."""
+    _execute(db, "013_capacity.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaign.ledger import records
+from campaign.ledger.capacity import CycleCapacity
 
 Record = (
     records.HypothesisEvent
@@ -12,6 +13,7 @@ Record = (
     | records.Boot
     | records.Removal
     | records.Cycle
+    | CycleCapacity
     | records.Step
     | records.Request
     | records.Confirmation
@@ -61,6 +63,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.Boot: _table("boot", "id batch run effect"),
     records.Removal: _table("removal", "boot hypothesis"),
     records.Cycle: _table("cycle", "id boot run outcome"),
+    CycleCapacity: _table("cycle_capacity", "cycle", key="cycle"),
     records.Step: _table("step", "id run boot kind status"),
     records.Request: _table("request", "id batch kind boot"),
     records.Confirmation: _table("confirmation", "id playbook plan"),

@@ -114,7 +114,8 @@ def _playbook(playbook: Playbook, redactor: Redactor) -> Iterator[tuple[str, str
 def _boot(boot: Boot, redactor: Redactor) -> Iterator[tuple[str, str]]:
     title = f"{boot.position + 1}, {boot.title}"
     word = "reloads" if boot.reload else "restarts"
-    yield f"what {word} for boot {title}", ", ".join(boot.services) or "nothing"
+    batches = f" in batches of {boot.batch}" if boot.batches else ""
+    yield f"what {word} for boot {title}", (", ".join(boot.services) or "nothing") + batches
     for one in boot.env:
         was, will = ("unset" if value is None else value for value in (one.before, one.after))
         yield f"{one.name} of {one.service} in boot {title}", redactor.text(f"{was} -> {will}")

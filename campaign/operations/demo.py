@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from campaign.errors import CampaignError, Exit
-from campaign.operations import hypotheses, services
+from campaign.operations import hypotheses
 from campaign.workspace import Workspace
 
 PLAYBOOKS = (
@@ -57,6 +57,7 @@ def is_demo(folder: Path) -> bool:
 
 def _remove(workspace: Workspace) -> None:
     """Ends an earlier demo. Errors: CampaignError where it cannot be put back or is running."""
+    from campaign.operations import services
     from campaign.operations.recover import recover
 
     if recover(workspace).remaining:

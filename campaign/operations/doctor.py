@@ -86,6 +86,11 @@ def _findings(
     yield from guarded(machine.name, "reproducer", found)
     for service in services:
         yield from service_checks.examine(service, host)
+    asked = {one.shared: one.availability for one in system.services.values() if one.availability}
+    for name, one in asked.items():
+        if one.on == machine.name:
+            looks = service_checks.examine_availability(name, one, host)
+            yield from guarded(name, "availability", looks)
 
 
 def _login(machine: Machine) -> str:

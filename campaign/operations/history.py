@@ -201,10 +201,5 @@ def spent(campaigns: Iterable[Past]) -> dict[str, Costs]:
     totals: dict[str, Costs] = {}
     for one in campaigns:
         so_far, costs = totals.get(one.currency, Costs(0, 0.0, 0.0, 0.0)), one.costs
-        totals[one.currency] = Costs(
-            so_far.restarts + costs.restarts,
-            so_far.downtime_s + costs.downtime_s,
-            so_far.occupied_s + costs.occupied_s,
-            so_far.money + costs.money,
-        )
+        totals[one.currency] = so_far.plus(costs)
     return totals

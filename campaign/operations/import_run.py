@@ -138,7 +138,7 @@ class _Import:
         """The folders that the arm patches: no host was asked which files those are."""
         for step in self.playbook.steps:
             if isinstance(step.action, Patch) and step.when in (None, self.arm):
-                yield f"file.{step.action.host}:{step.action.root}"
+                yield from (f"file.{host}:{root}" for host, root in step.action.places)
 
     def _observation(
         self, run: records.Run, boot: records.Boot, step: records.Step

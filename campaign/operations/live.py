@@ -90,6 +90,17 @@ def batches(workspace: Workspace) -> tuple[records.Run, ...]:
         return tuple(sorted(newest.values(), key=lambda run: run.started_at, reverse=True))
 
 
+def newest_of(workspace: Workspace, pid: int | None) -> str:
+    """The invocation of the newest run, also one that is over, where process `pid` runs it.
+
+    Empty otherwise. Errors: CampaignError.
+    """
+    if pid is None:
+        return ""
+    with Ledger.open(workspace.ledger) as ledger:
+        return next((run.batch for run in ledger.runs(limit=1) if run.owner_pid == pid), "")
+
+
 def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
     """One invocation as it stands, also one that is over. Errors: CampaignError.
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from campaign.engine.events import Emit, Note
 from campaign.errors import Exit
+from playbooks.ending import Notice
 from playbooks.redact import Redactor
-from playbooks.system import Notice, System
+from playbooks.system import System
 
 if TYPE_CHECKING:
     from campaign.engine.run import Outcome

@@ -1,7 +1,7 @@
 """What restarts would cost by this ledger's own boots: one estimate for plan, power and next."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign.engine.budget import Price
 from campaign.engine.conditions import first_conditions
@@ -10,8 +10,9 @@ from campaign.ledger.reads import Ledger
 from campaign.operations.elsewhere import elsewhere
 from campaign.operations.showing import trials_of
 from playbooks.combination import JOINED_BY
-from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S, Boot, Took, expand
+from playbooks.plan import GUESSED_DOWNTIME_S, GUESSED_MEASURE_S, Boot, Took
 from playbooks.playbook import Playbook, Restart
+from playbooks.rollout import batches, expand, shares
 from playbooks.system import System
 
 
@@ -21,20 +22,23 @@ class Prices:
 
     `commands` is what each playbook drives: trials of another command took something else.
     `services` is what each restarts: where the ledger has no restarts yet, those of other campaigns
-    tell how long they are down.
+    tell how long they are down. `rolling` are those that restart in batches and stay up.
     """
 
     ledger: Ledger | None
     system: System
     commands: Mapping[str, str]
     services: Mapping[str, frozenset[str]]
+    rolling: frozenset[str] = frozenset()
 
     @classmethod
     def by(cls, ledger: Ledger | None, system: System, playbooks: Iterable[Playbook]) -> "Prices":
         """Prices for these playbooks."""
         known = tuple(playbooks)
         driven = {one.name: first_conditions(system, one).get("command", "") for one in known}
-        return cls(ledger, system, driven, {one.name: _restarted(system, one) for one in known})
+        restarted = {one.name: _restarted(system, one) for one in known}
+        rolling = frozenset(one.name for one in known if _stays_up(system, one))
+        return cls(ledger, system, driven, restarted, rolling)
 
     def of(self, playbooks: Sequence[str], trials: int, boots: int = 1, back: int = 1) -> Price:
         """Of `boots` restarts with `trials` in all after them, and a way `back` of one or none.
@@ -50,6 +54,22 @@ class Prices:
 
     def took(self, boot: Boot) -> Took | None:
         """What such a boot takes, in a plan; None where only a guess can be had."""
+        took = self._took(boot)
+        if took is None or not any(self.system.services[one].replicas for one in boot.services):
+            return took
+        down, lost = self._by_replicas(boot, took)
+        return replace(took, down_s=down, besides_s=took.seconds - down, lost_s=lost)
+
+    def _by_replicas(self, boot: Boot, took: Took) -> tuple[float, float]:
+        """Seconds down and of capacity lost: as such restarts took, else as far as it is down."""
+        known = self.ledger.rollouts(boot.services, boot.batch) if self.ledger else None
+        if known:
+            return known.downtime_s, known.lost_s
+        down, lost = shares(boot.services, boot.batches, self.system.replicas)
+        start = took.down_s or GUESSED_DOWNTIME_S
+        return down * start, lost * start
+
+    def _took(self, boot: Boot) -> Took | None:
         if not boot.services and not boot.drives:
             return Took(0.0, 0.0)
         pace = self.pace(boot.playbook.name.split(JOINED_BY) if boot.playbook else ())
@@ -89,13 +109,25 @@ class Prices:
         services = {name for one in playbooks for name in self.services.get(one, ())}
         past = elsewhere(self.system, services)
         down = past.downtime_s if past else GUESSED_DOWNTIME_S
-        return Pace(down, GUESSED_MEASURE_S / max(1, trials), down, down, down)
+        took = 0.0 if playbooks and self.rolling.issuperset(playbooks) else down
+        return Pace(down, GUESSED_MEASURE_S / max(1, trials), down, took, took)
 
 
 def _restarted(system: System, playbook: Playbook) -> frozenset[str]:
     """The services that a playbook restarts, with the rest of their groups."""
     named = (one.action.services for one in playbook.steps if isinstance(one.action, Restart))
     return frozenset(expand(system, {name for services in named for name in services}))
+
+
+def _stays_up(system: System, playbook: Playbook) -> bool:
+    """Whether no restart of it takes all replicas of a service down."""
+    restarts = [one.action for one in playbook.steps if isinstance(one.action, Restart)]
+    planned = [(expand(system, one.services), one.batch) for one in restarts]
+    turns = [batches(names, system.restart_groups, batch) for names, batch in planned]
+    return bool(restarts) and not any(
+        shares(names, turn, system.replicas)[0]
+        for (names, _), turn in zip(planned, turns, strict=True)
+    )
 
 
 def _back(pace: Pace) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
+from campaign.ledger.capacity import CycleCapacity
 from campaign.ledger.costs import RunCosts
 from campaign.ledger.filtering import EVERY_RUN, NO_HYPOTHESIS, RunFilter
 from campaign.ledger.reads import Ledger
@@ -53,6 +54,7 @@ class Shown:
     listed: Listed
     boots: tuple[records.Boot, ...]
     cycles: tuple[records.Cycle, ...]
+    capacities: tuple[CycleCapacity, ...]
     steps: tuple[records.Step, ...]
     edits: tuple[records.Edit, ...]
     states: tuple[records.ServiceState, ...]
@@ -150,6 +152,7 @@ def shown(workspace: Workspace, fragment: str) -> Shown:
             listed=listed,
             boots=ledger.boots(run.id),
             cycles=ledger.cycles(run.id),
+            capacities=ledger.capacities(run.id),
             steps=ledger.steps(run.id),
             edits=ledger.edits(run.id),
             states=ledger.states(run.id),

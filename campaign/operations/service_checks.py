@@ -14,7 +14,7 @@ from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.services import precedence
-from playbooks.system import CommandSpec, EnvMethod, LogProbe, Service
+from playbooks.system import Availability, CommandSpec, EnvMethod, LogProbe, Service
 
 _NEW_NAME, _VALUE = "CAMPAIGN_DOCTOR", "1"
 """A variable that nothing sets: one that a step sets for the first time fares as it does."""
@@ -69,6 +69,16 @@ def examine(service: Service, host: Host) -> Iterator[Finding]:
 def _facts(service: Service, host: Host) -> UnitFacts | None:
     spec = spec_of(service)
     return host.unit_facts(spec) if isinstance(spec, UnitSpec) else None
+
+
+def examine_availability(name: str, asked: Availability, host: Host) -> Iterator[Finding]:
+    """Whether the service `name` as a whole is available. Errors: HostError, HostLost."""
+    found = host.probe(asked.probe, timeout_s=asked.timeout_s)
+    if found.ok:
+        yield Finding(name, "availability", f"is available: {found.detail}")
+    else:
+        what = f"is not available, asked from {asked.on}: {found.detail}"
+        yield Finding(name, "availability", what, "warn", "while that is so, restarts are downtime")
 
 
 def _service(seen: Seen) -> Iterator[Finding]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from campaign.engine import cycle
-from campaign.engine.cycle import CycleFailed
+from campaign.engine.lived import CycleFailed
 from campaign.engine.preflight import refuse_outstanding
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
@@ -15,7 +16,7 @@ from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import spec_of
-from playbooks.plan import expand
+from playbooks.rollout import Batches, batches, expand
 from playbooks.services.specs import Groups
 from playbooks.system import CommandSpec, ProcessSpec, Service, System, SystemdSpec
 
@@ -75,13 +76,13 @@ def _listed(workspace: Workspace, hosts: Hosts, service: Service) -> Listed:
         state.pid if state.running else None,
         state.started_at if state.running else None,
         len(state.processes),
-        _log_of(workspace, service),
+        _log_of(hosts.machine(service.host).state_dir or workspace.host_state, service),
     )
 
 
-def _log_of(workspace: Workspace, service: Service) -> str:
+def _log_of(state_dir: Path, service: Service) -> str:
     """Where a person finds its log: a path, or the command that shows it."""
-    folder = workspace.host_state / "services" / service.name
+    folder = state_dir / "services" / service.name
     match service.manager:
         case SystemdSpec(unit, user):
             return f"journalctl {'--user-unit' if user else '--unit'}={unit}"
@@ -100,13 +101,16 @@ def start(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(one.name for one in wanted)
 
 
-def restart(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
-    """Restarts `names` (none: all) with their groups, and waits until they are healthy."""
+def restart(workspace: Workspace, names: Sequence[str], batch: int = 0) -> tuple[str, ...]:
+    """Restarts `names` (none: all) with their groups, and waits until they are healthy.
+
+    By `batch` replicas of a service at a time; 0: all at once.
+    """
     with _locked(workspace) as (system, hosts):
-        chosen = [one.name for one in _chosen(system, names)]
-        wanted = [system.services[name] for name in expand(system, chosen)]
-        _cycle(wanted, hosts, system.restart_groups)
-        return tuple(one.name for one in wanted)
+        wanted = expand(system, [one.name for one in _chosen(system, names)])
+        turns = batches(wanted, system.restart_groups, batch)
+        _cycle([system.services[name] for name in wanted], hosts, system.restart_groups, turns)
+        return wanted
 
 
 def stop(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
@@ -140,15 +144,16 @@ def _locked(workspace: Workspace) -> Iterator[tuple[System, Hosts]]:
 
 
 def _chosen(system: System, names: Sequence[str]) -> tuple[Service, ...]:
-    unknown = [name for name in names if name not in system.services]
+    unknown = [name for name in names if name not in system.names]
     if unknown:
-        there = ", ".join(system.services)
+        there = ", ".join(system.names)
         raise CampaignError(Exit.USAGE, f"no service {unknown[0]!r}", f"there are: {there}")
-    return tuple(one for one in system.services.values() if not names or one.name in names)
+    services = system.services.values()
+    return tuple(one for one in services if not names or {one.name, one.shared} & {*names})
 
 
-def _cycle(services: Sequence[Service], hosts: Hosts, groups: Groups) -> None:
+def _cycle(services: Sequence[Service], hosts: Hosts, groups: Groups, turns: Batches = ()) -> None:
     try:
-        cycle.restart(services, hosts, groups, Stop())
+        cycle.restart(services, hosts, groups, Stop(), turns)
     except CycleFailed as error:
         raise CampaignError(Exit.STEP_FAILED, str(error)) from error

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from campaign.ledger.costs import Costs, HypothesisCosts, RunCosts
 from campaign.ledger.reads import Ledger
@@ -54,6 +55,11 @@ class CostPart:
         return bool(self.currency or self.total.money)
 
     @property
+    def rolled(self) -> bool:
+        """Whether there are services with replicas, that lost capacity."""
+        return self.total.lost_s > 0
+
+    @property
     def money_name(self) -> str:
         """What a column of money is called."""
         return self.currency or "money"
@@ -99,7 +105,7 @@ def dearest(dead_ends: Iterable[DeadEnd]) -> tuple[DeadEnd, ...]:
 
 
 def _costs(one: RunCosts | HypothesisCosts) -> Costs:
-    return Costs(one.restarts, one.downtime_s, one.occupied_s, one.money)
+    return Costs(one.restarts, one.downtime_s, one.occupied_s, one.money, one.lost_s)
 
 
 def _by_hypothesis(
@@ -118,12 +124,4 @@ def _unassigned(rest: Costs) -> Iterable[Spent]:
 
 def summed(costs: Iterable[Costs]) -> Costs:
     """What all of these come to."""
-    total = NOTHING
-    for one in costs:
-        total = Costs(
-            total.restarts + one.restarts,
-            total.downtime_s + one.downtime_s,
-            total.occupied_s + one.occupied_s,
-            total.money + one.money,
-        )
-    return total
+    return reduce(Costs.plus, costs, NOTHING)

@@ -82,6 +82,7 @@ def costs_text(costs: Costs, currency: str) -> str:
     parts = [
         restarts,
         f"{seconds_text(costs.downtime_s)} of downtime",
+        *([f"{seconds_text(costs.lost_s)} of capacity lost"] if costs.lost_s else []),
         f"{seconds_text(costs.occupied_s)} occupied",
     ]
     if currency or costs.money:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from campaign.ledger.costs import Costs
 from campaign.report.content import Report
 from campaign.report.costs import CostPart, Spent
 from campaign.report.figures import costs_text, money_text, seconds_text
@@ -46,15 +47,16 @@ def cost_blocks(report: Report, width: int) -> Iterator[str]:
 
 
 def _cost_table(what: str, parts: Iterable[Spent], costs: CostPart) -> str:
-    rows = [
-        [
-            one.name,
-            str(one.costs.restarts),
-            seconds_text(one.costs.downtime_s),
-            seconds_text(one.costs.occupied_s),
-            money_text(one.costs.money),
-        ]
-        for one in (*parts, Spent("total", costs.total))
-    ]
-    header = [what, "restarts", "downtime", "occupied", costs.money_name]
-    return priced_table(header, rows, (1, 2, 3, 4), costs.priced)
+    rows = [[one.name, *_cells(one.costs, costs)] for one in (*parts, Spent("total", costs.total))]
+    lost = ["capacity lost"] if costs.rolled else []
+    header = [what, "restarts", "downtime", *lost, "occupied", costs.money_name]
+    return priced_table(header, rows, range(1, len(header)), costs.priced)
+
+
+def _cells(one: Costs, costs: CostPart) -> Iterator[str]:
+    yield str(one.restarts)
+    yield seconds_text(one.downtime_s)
+    if costs.rolled:
+        yield seconds_text(one.lost_s)
+    yield seconds_text(one.occupied_s)
+    yield money_text(one.money)

@@ -13,7 +13,7 @@ from hypotheses.rates import wilson
 HEADER = (
     *("run", "playbook", "kind", "hypotheses", "status", "verdict", "arm", "way_back", "effect"),
     *("started_at", "fail", "n", "censored", "counts", "rate", "rate_low", "rate_high"),
-    *("restarts", "downtime_s", "occupied_s", "money", "currency"),
+    *("restarts", "downtime_s", "lost_s", "occupied_s", "money", "currency"),
 )
 
 
@@ -39,7 +39,8 @@ def _row(line: BootLine, runs: Mapping[str, RunPart], currency: str) -> Iterator
     yield datetime.fromtimestamp(line.started_at, UTC).isoformat(timespec="seconds")
     yield from (line.fail, line.n, line.censored, int(line.counts))
     yield from _rate(line)
-    yield from (line.restarts, line.downtime_s, line.occupied_s, line.money, currency)
+    yield from (line.restarts, line.downtime_s, line.lost_s, line.occupied_s, line.money)
+    yield currency
 
 
 def _rate(line: BootLine) -> Iterator[object]:

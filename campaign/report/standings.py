@@ -77,7 +77,7 @@ class HypothesisPart:
     def spent(self) -> Costs:
         """What its runs cost, its share of those that speak to others too."""
         own = self.costs
-        return Costs(own.restarts, own.downtime_s, own.occupied_s, own.money)
+        return Costs(own.restarts, own.downtime_s, own.occupied_s, own.money, own.lost_s)
 
     @property
     def latest(self) -> Decision | None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import SystemCommand
 from textual.binding import ActiveBinding, Binding, BindingType
@@ -13,17 +13,13 @@ from textual.screen import Screen
 
 from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
-from campaign.operations.outstanding import outstanding
-from campaign.operations.plan import Planned
 from campaign.operations.status import Overview, Sums
 from campaign.tui.dialogs.help import HelpDialog, told_bindings
 from campaign.tui.dialogs.recover import RecoverDialog
-from campaign.tui.dialogs.run import RunDialog, Typed
 from campaign.tui.dialogs.text import TextDialog
 from campaign.tui.ending import Ending
 from campaign.tui.follow import Follower, LedgerChanged
 from campaign.tui.reading import Reading
-from campaign.tui.recovery import Recovery, recovery
 from campaign.tui.screens.campaign import CampaignScreen
 from campaign.tui.screens.history import HistoryScreen
 from campaign.tui.screens.live import LiveScreen
@@ -31,9 +27,15 @@ from campaign.tui.screens.mode import ModeScreen
 from campaign.tui.screens.outside import OutsideScreen
 from campaign.tui.the_app import TheApp
 from campaign.tui.themes import DARK, LIGHT, PLAIN
+from campaign.tui.typed import Typed
 from campaign.tui.widgets.dirty_bar import DirtyBar
 from campaign.workspace import Workspace
-from playbooks.system import System
+
+# What a run takes is loaded once one is asked for: rows are drawn without it.
+if TYPE_CHECKING:
+    from campaign.operations.plan import Planned
+    from campaign.tui.recovery import Recovery
+    from playbooks.system import System
 
 
 def _mode(key: str, mode: str, what: str) -> Binding:
@@ -45,6 +47,9 @@ TURN_S = 0.0005
 
 _PACE_S = 0.5
 """How long what is told of the campaign as a whole stands at least."""
+
+_REST = 9.0
+"""How many times as long as sums over all runs took, these stand."""
 
 _WORKSPACE_ONLY = frozenset({"switch_mode", "run"})
 
@@ -112,7 +117,7 @@ class CampaignApp(TheApp):
             self, self._show, self._cannot_read, pace=_PACE_S
         )
         self._sums: Reading[tuple[Workspace, Sums]] = Reading(
-            self, self._show_sums, self._cannot_read, rest=True
+            self, self._show_sums, self._cannot_read, rest=_REST
         )
         self._system: Reading[System] = Reading(self, self._know, self._not_valid)
         self._config_at = 0
@@ -172,7 +177,7 @@ class CampaignApp(TheApp):
             self._config_at = changed_at
             self._system.ask(workspace.load_system)
 
-    def _know(self, system: System) -> None:
+    def _know(self, system: "System") -> None:
         self.system, self.invalid = system, False
 
     def _not_valid(self, _why: str) -> None:
@@ -198,6 +203,8 @@ class CampaignApp(TheApp):
 
     def _look_after(self, overview: Overview) -> None:
         """Asks the hosts what is left of runs that are over; offers to recover, once for each."""
+        from campaign.operations.outstanding import outstanding
+
         workspace, left = self.workspace, tuple(run.id for run in overview.left)
         if workspace is None or overview.running or left == self._offered:
             return
@@ -221,12 +228,14 @@ class CampaignApp(TheApp):
             self.push_screen(RecoverDialog(bar.first().lines()))
 
     def recover(self) -> None:
+        from campaign.tui.recovery import recovery
+
         workspace = self.workspace
         if workspace is not None and not self.recovering:
             self.recovering = True
             self._recovery.ask(lambda: recovery(workspace))
 
-    def _recovered(self, found: Recovery) -> None:
+    def _recovered(self, found: "Recovery") -> None:
         """Says what was put back; ends the app where it waits for that."""
         self.recovering, self.outstanding = False, found.remaining
         if not self._ending.recovery_ended(found.exit):
@@ -243,7 +252,7 @@ class CampaignApp(TheApp):
         self.opened_run = run
         self.switch_mode("history")
 
-    def start_run(self, arguments: Sequence[str], planned: Planned) -> None:
+    def start_run(self, arguments: Sequence[str], planned: "Planned") -> None:
         """Starts `campaign ARGUMENTS` as a child process, and goes to the live screen.
 
         It is a run of what was `planned`, and refuses to be any other.
@@ -277,6 +286,8 @@ class CampaignApp(TheApp):
 
     def action_run(self) -> None:
         """Asks what to run."""
+        from campaign.tui.dialogs.run import RunDialog
+
         if self.runner.busy:
             self.notify(f"This is still running: {self.runner.command}", severity="warning")
         elif not isinstance(self.screen, RunDialog):

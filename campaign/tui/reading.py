@@ -5,6 +5,7 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 from textual.dom import DOMNode
+from textual.timer import Timer
 
 from campaign.errors import CampaignError
 from campaign.tui.the_app import app_of
@@ -18,10 +19,11 @@ class Reading(Generic[T]):
     `ask(read)` calls `read` in a thread, then `show` with what it returned on the screen's own;
     where it raises, `failed` with one line for a person, which is shown where none is given. A
     question that is asked while another is being answered waits, and only the newest of those is
-    answered: a stream of changes cannot pile up reads. `delay` seconds pass before each answer
-    is begun; with `rest`, as many as the last answer took at least, so that what is asked again and
-    again takes half of a processor at most. From one beginning to the next it is `pace` seconds at
-    least: the first answer comes at once, a stream of changes is shown at that pace.
+    answered: a stream of changes cannot pile up reads. An answer is begun once nothing was asked
+    for `delay` seconds. It rests, after the last one, `rest` times as long as that took, so that
+    what is asked again and again takes no more than its share of a processor. From one beginning to
+    the next it is `pace` seconds at least: the first answer comes at once, a stream of changes is
+    shown at that pace.
     """
 
     def __init__(
@@ -31,7 +33,7 @@ class Reading(Generic[T]):
         failed: Callable[[str], None] | None = None,
         delay: float = 0.0,
         *,
-        rest: bool = False,
+        rest: float = 0.0,
         pace: float = 0.0,
     ) -> None:
         self._owner = owner
@@ -42,27 +44,32 @@ class Reading(Generic[T]):
         self._pace = pace
         self._begun = self._took = 0.0
         self._busy = False
+        self._timer: Timer | None = None
         self._waiting: Callable[[], T] | None = None
 
     def ask(self, read: Callable[[], T]) -> None:
         """Asks for what `read` returns; it must not touch widgets."""
         self._waiting = read
         if not self._busy:
-            self._busy = True
             self._begin_later()
 
     def _begin_later(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
         since = monotonic() - self._begun
-        delay = max(self._delay, self._took if self._rest else 0.0, self._pace - since)
+        rest = self._rest * self._took
+        delay = max(self._delay, self._took + rest - since if rest else 0.0, self._pace - since)
         if delay > 0:
-            self._owner.set_timer(delay, self._begin)
+            self._timer = self._owner.set_timer(delay, self._begin)
         else:
             self._begin()
 
     def _begin(self) -> None:
-        read, self._waiting = self._waiting, None
+        read, self._waiting, self._timer = self._waiting, None, None
         self._begun = monotonic()
         if read is not None:
+            self._busy = True
             self._owner.run_worker(lambda: self._answer(read), thread=True, exit_on_error=False)
 
     def _answer(self, read: Callable[[], T]) -> None:

@@ -7,14 +7,16 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from campaign.cli.options import AS_PLANNED
 from campaign.cli.parent import PARENT
-from campaign.cli.plans import as_json
 from campaign.cli.text import shown
 from campaign.operations.detach import launch
-from campaign.operations.plan import Planned
 from campaign.workspace import Workspace
+
+if TYPE_CHECKING:
+    from campaign.operations.plan import Planned
 
 _LAST_LINES, _LAST_BYTES = 12, 8192
 
@@ -47,7 +49,7 @@ class Runner:
         self,
         workspace: Workspace,
         arguments: Sequence[str],
-        planned: Planned,
+        planned: "Planned",
         ended: Callable[[int], None],
     ) -> None:
         """Starts `campaign ARGUMENTS` in a session of its own; its exit code goes to `ended`.
@@ -55,6 +57,8 @@ class Runner:
         It is a run of what was `planned`. `ended` is called in a thread. To be called in the main
         thread: the child ends with the thread that started it. Errors: OSError.
         """
+        from campaign.cli.plans import as_json
+
         self.command, self.asked = command_text(arguments), False
         started = launch(
             workspace,

@@ -4,18 +4,20 @@ import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 from textual.dom import DOMNode
 from textual.reactive import reactive
 
-from campaign.operations.plan import Planned
 from campaign.operations.status import Overview
 from campaign.tui.runner import Runner
 from campaign.tui.terminal import TerminalDriver
 from campaign.workspace import Workspace
-from playbooks.system import System
+
+if TYPE_CHECKING:
+    from campaign.operations.plan import Planned
+    from playbooks.system import System
 
 
 class TheApp(App[int]):
@@ -31,7 +33,7 @@ class TheApp(App[int]):
     overview: reactive[Overview | None] = reactive(None)
     problem: reactive[str] = reactive("")
     invalid: reactive[bool] = reactive(False)
-    system: reactive[System | None] = reactive(None)
+    system: reactive["System | None"] = reactive(None)
     outstanding: reactive[tuple[str, ...]] = reactive(())
     recovering: reactive[bool] = reactive(False, bindings=True)
     opened_run: reactive[str] = reactive("")
@@ -61,7 +63,7 @@ class TheApp(App[int]):
         """Opens the run of that id on the history screen."""
 
     @abstractmethod
-    def start_run(self, arguments: Sequence[str], planned: Planned) -> None:
+    def start_run(self, arguments: Sequence[str], planned: "Planned") -> None:
         """Starts `campaign ARGUMENTS` as a child process, and goes to the live screen.
 
         It is a run of what was `planned`, and refuses to be any other.

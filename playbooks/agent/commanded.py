@@ -29,7 +29,7 @@ from playbooks.agent.managed import (
 )
 from playbooks.agent.session import VerbError
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\Z")
 _COMMAND_LIMIT_S = 300.0
 _STATUS_LIMIT_S = 30.0
 _LOOK_EVERY_S = 0.1

@@ -26,7 +26,7 @@ from playbooks.agent.managed import (
 )
 from playbooks.agent.session import VerbError
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\Z")
 _KEEPER_LIMIT_S = 10.0
 _LOG_CHUNK = 1 << 20
 _RECORD_WAIT_S = 1.0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from json import JSONDecodeError, JSONDecoder
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import polars as pl
 
@@ -19,15 +19,21 @@ _AS_WRITTEN = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 """Numbers as they are written: a digest of 128 bits is none that JSON's readers keep exactly."""
 
 
-def numbered_blocks(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines without their last newline; with each the number of its first line.
+class Block(NamedTuple):
+    """Whole lines, without the last newline: those numbered from `first` to before `end`."""
 
-    Lines are numbered from 1. Of one longer than LINE_LIMIT about so many bytes are kept.
-    """
+    first: int
+    end: int
+    raw: bytes
+
+
+def numbered_blocks(file: BinaryIO) -> Iterator[Block]:
+    """A log's lines, numbered from 1; of one longer than LINE_LIMIT about so many bytes."""
     number = 1
-    for block in _blocks(file):
-        yield number, block
-        number += block.count(b"\n") + 1
+    for raw in _blocks(file):
+        block = Block(number, number + raw.count(b"\n") + 1, raw)
+        yield block
+        number = block.end
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:

@@ -41,11 +41,11 @@ def _lines(source: Source, wanted: frozenset[int], field: str | None) -> dict[in
     numbers = sorted({one + by for one in wanted for by in range(-AROUND, AROUND + 1)})
     found: dict[int, str] = {}
     with source() as file:
-        for first, block in numbered_blocks(file):
-            end = first + block.count(b"\n") + 1
+        for first, end, raw in numbered_blocks(file):
             within = numbers[bisect_left(numbers, first) : bisect_left(numbers, end)]
-            lines = texts(block, field) if within else ()
-            found.update({one: (lines[one - first] or "")[:SHOWN] for one in within})
+            lines = raw.split(b"\n") if within else []
+            for number in within:
+                found[number] = (texts(lines[number - first], field)[0] or "")[:SHOWN]
             if end > numbers[-1]:
                 break
     return found

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import polars as pl
 
-from playbooks.join.blocks import Source, numbered_blocks, parsed, text_of, texts
+from playbooks.join.blocks import Block, Source, numbered_blocks, parsed, text_of, texts
 from playbooks.parsers.fields import find
 from playbooks.playbook import RowSpec
 
@@ -26,8 +26,8 @@ def rows(source: Source, spec: RowSpec) -> Iterator[pl.DataFrame]:
     with source() as file, ThreadPoolExecutor(_WORKERS) as pool:
         blocks = numbered_blocks(file)
         ahead: deque[Future[pl.DataFrame]] = deque()
-        for number, block in blocks:
-            ahead.append(pool.submit(_rows, spec, number, block))
+        for block in blocks:
+            ahead.append(pool.submit(_rows, spec, block))
             if len(ahead) > 2 * _WORKERS:
                 yield ahead.popleft().result()
         yield from (one.result() for one in ahead)
@@ -59,41 +59,48 @@ def first_part(spec: RowSpec) -> pl.Expr:
     return key if len(spec.key) == 1 else key.str.extract(_FIRST_PART, 0)
 
 
-def _rows(spec: RowSpec, number: int, block: bytes) -> pl.DataFrame:
-    numbers = pl.int_range(number, number + pl.len(), dtype=pl.UInt32)
-    lines = pl.DataFrame({"text": texts(block, spec.field)}).with_columns(numbers.alias("line"))
+def _rows(spec: RowSpec, block: Block) -> pl.DataFrame:
+    numbers = pl.int_range(block.first, block.end, dtype=pl.UInt32).alias("line")
+    lines = pl.DataFrame({"text": texts(block.raw, spec.field)}).with_columns(numbers)
     if spec.skip is not None:
         lines = lines.filter(~pl.col("text").str.contains(spec.skip))
-    found = _by_fields(lines, spec) if spec.match is None else _by_groups(lines, spec.match)
-    value = _joined(spec.value, fill="") if spec.value else pl.lit("")
-    return found.select(
-        _joined(spec.key).alias("key"), value.alias("value"), pl.col("line")
-    ).filter(pl.col("key").is_not_null())
+    names = tuple(dict.fromkeys((*spec.key, *spec.value)))
+    found = _by_groups(lines, names, spec.match) if spec.match else _by_fields(lines, names)
+    key = _joined([_part(names, one) for one in spec.key])
+    values = [_part(names, one).fill_null("") for one in spec.value]
+    value = _joined(values) if values else pl.lit("")
+    rows = found.select(key.alias("key"), value.alias("value"), pl.col("line"))
+    return rows.filter(pl.col("key").is_not_null())
 
 
-def _by_groups(lines: pl.DataFrame, match: str) -> pl.DataFrame:
+def _part(names: Sequence[str], name: str) -> pl.Expr:
+    """The column of a group or field; not called like it, since it may be called like ours."""
+    return pl.col(f"part {names.index(name)}")
+
+
+def _by_groups(lines: pl.DataFrame, names: Sequence[str], match: str) -> pl.DataFrame:
     found = lines.select("line", pl.col("text").str.extract_groups(match).alias("found"))
-    return found.unnest("found")
+    groups = pl.col("found").struct
+    parts = [groups.field(name).alias(f"part {at}") for at, name in enumerate(names)]
+    return found.select("line", *parts)
 
 
-def _by_fields(lines: pl.DataFrame, spec: RowSpec) -> pl.DataFrame:
-    names = dict.fromkeys((*spec.key, *spec.value))
-    found: dict[str, list[str | None]] = {name: [] for name in names}
+def _by_fields(lines: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    found: list[list[str | None]] = [[] for _ in names]
     for text in lines["text"]:
         record = parsed(text) if text is not None else None
-        for name, column in found.items():
-            column.append(None if record is None else text_of(find(record, name)))
-    columns = [pl.Series(name, column, dtype=pl.String) for name, column in found.items()]
-    return lines.select("line").with_columns(columns)
+        for name, part in zip(names, found, strict=True):
+            part.append(None if record is None else text_of(find(record, name)))
+    parts = [pl.Series(f"part {at}", part, dtype=pl.String) for at, part in enumerate(found)]
+    return lines.select("line").with_columns(parts)
 
 
-def _joined(names: Sequence[str], fill: str | None = None) -> pl.Expr:
-    """The columns of these names as one; null where one of them is, unless `fill` stands for it."""
-    columns = [pl.col(name) if fill is None else pl.col(name).fill_null(fill) for name in names]
-    if len(columns) == 1:
-        return columns[0]
+def _joined(parts: Sequence[pl.Expr]) -> pl.Expr:
+    """As `joined_name`, of columns; null where one of them is."""
+    if len(parts) == 1:
+        return parts[0]
     escaped = (
         one.str.replace_all("\\", "\\\\", literal=True).str.replace_all("/", "\\/", literal=True)
-        for one in columns
+        for one in parts
     )
     return pl.concat_str(list(escaped), separator="/")

@@ -1,7 +1,7 @@
 """From checked shapes to the frozen dataclasses that everything else works with."""
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from playbooks.language.build_reproducers import reproducer
 from playbooks.language.build_services import Place, below, guard, notice, on_failure, service
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown
+from playbooks.language.replicas import Replicas, groups, together
 from playbooks.playbook import (
     Action,
     Collect,
@@ -50,14 +51,18 @@ from playbooks.templates import render
 
 
 def system(
-    shape: system_schema.CampaignFile, document: Document, root: Path, environ: Mapping[str, str]
+    shape: system_schema.CampaignFile,
+    document: Document,
+    replicas: Replicas,
+    root: Path,
+    environ: Mapping[str, str],
 ) -> System:
     """The system that a checked campaign.yaml in the folder `root` describes."""
     only = next(iter(shape.hosts))
     local = [
         name for name, one in shape.hosts.items() if isinstance(one, system_schema.LocalHostShape)
     ]
-    place = Place(root, only, frozenset(local))
+    place = Place(root, only, frozenset(local), replicas)
     reproducers = document.root.get("reproducers")
     services = {name: service(name, one, place) for name, one in shape.services.items()}
     return System(
@@ -66,12 +71,16 @@ def system(
         root=root,
         hosts={name: _host(name, one, root) for name, one in shape.hosts.items()},
         services=services,
-        restart_groups=tuple(map(tuple, shape.restart_groups)),
+        restart_groups=tuple(groups(shape.restart_groups, replicas)),
         reproducers={
             name: reproducer(name, one, place, reproducers.get(name))
             for name, one in shape.reproducers.items()
         },
-        versions={name: tuple(words) for name, words in shape.versions.items()},
+        versions={
+            one: tuple(words)
+            for name, words in shape.versions.items()
+            for one in together([name], replicas)
+        },
         cost=Cost(**shape.cost.model_dump()),
         budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
@@ -92,7 +101,8 @@ def _budget(shape: system_schema.BudgetShape) -> Budget:
 
 def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
     if isinstance(shape, system_schema.LocalHostShape):
-        return Host(name, None, shape.python)
+        kept = Path(below(root, shape.state_dir)) if shape.state_dir else None
+        return Host(name, None, shape.python, kept)
     reached = Ssh(
         name=shape.ssh,
         user=shape.user,
@@ -108,12 +118,24 @@ def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
 
 @dataclass(frozen=True)
 class Filling:
-    """What fills a playbook's steps in: its variables, what --var said, the workspace, a host."""
+    """What fills a playbook's steps in: its variables, what --var said, the system."""
 
     values: Mapping[str, str]
     given: Mapping[str, str]
-    root: Path
-    only: str
+    system: System
+
+    @property
+    def root(self) -> Path:
+        return self.system.root
+
+    @property
+    def only(self) -> str:
+        """The host of what names none."""
+        return next(iter(self.system.hosts))
+
+    def services(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The services that `names` stand for."""
+        return together(names, self.system.replicas)
 
 
 def playbook(shape: schema.PlaybookFile, document: Document, filling: Filling) -> Playbook:
@@ -167,19 +189,17 @@ def _action(shape: schema.AnyStep, node: Node, where: str, filling: Filling) -> 
         case schema.PatchStep():
             return _patch(shape.patch, filling)
         case schema.EnvStep():
-            return _env(shape.env, fill)
+            return _env(shape.env, fill, filling)
         case schema.RestartStep():
-            services = tuple(shape.restart.services)
-            word = shape.restart.action
-            return Restart(services, word == "reload"), f"{word} {', '.join(services)}"
+            return _restart(shape.restart, filling)
         case schema.ReproduceStep():
             return _reproduce(shape.reproduce, node.get("reproduce", "vars"), filling)
         case schema.CollectStep():
-            services = tuple(shape.collect.services)
+            services = filling.services(shape.collect.services)
             action = Collect(services, shape.collect.grep, shape.collect.max_bytes)
-            return action, f"collect {', '.join(services)}"
+            return action, f"collect {', '.join(shape.collect.services)}"
         case schema.CompareStep():
-            return _compare(shape.compare)
+            return _compare(shape.compare, filling)
         case schema.CommandStep():
             return _command(shape.command, fill, filling)
         case schema.WaitStep():
@@ -205,17 +225,31 @@ def _patch(shape: schema.PatchShape, filling: Filling) -> tuple[Patch, str]:
             change = Upload(file, posixpath.normpath(f"{into}/{file.name}"))
             title = f"upload the {probe} probe"
     root = below(filling.root, shape.root)
-    return Patch(shape.host or filling.only, root, change, tuple(shape.removes)), title
+    return Patch(_hosts(shape, filling), root, change, tuple(shape.removes)), title
 
 
-def _env(shape: schema.EnvShape, fill: Callable[[str], str]) -> tuple[Env, str]:
+def _hosts(shape: schema.PatchShape, filling: Filling) -> tuple[str, ...]:
+    """The hosts that a patch is made on."""
+    services = [filling.system.services[name] for name in filling.services(shape.services or ())]
+    homes = shape.hosts or dict.fromkeys(one.host for one in services)
+    return tuple(homes) or (shape.host or filling.only,)
+
+
+def _restart(shape: schema.RestartShape, filling: Filling) -> tuple[Restart, str]:
+    action = Restart(filling.services(shape.services), shape.action == "reload", shape.batch or 0)
+    batches = f" in batches of {shape.batch}" if shape.batch else ""
+    return action, f"{shape.action} {', '.join(shape.services)}{batches}"
+
+
+def _env(shape: schema.EnvShape, fill: Callable[[str], str], filling: Filling) -> tuple[Env, str]:
     values = {name: fill(text) for name, text in shape.set.items()}
     changes = " and ".join(
         f"{verb} {', '.join(names)}"
         for verb, names in (("set", values), ("unset", shape.unset))
         if names
     )
-    action = Env(tuple(shape.services), values, tuple(shape.unset), tuple(shape.removes))
+    services = filling.services(shape.services)
+    action = Env(services, values, tuple(shape.unset), tuple(shape.removes))
     return action, f"{changes} for {', '.join(shape.services)}"
 
 
@@ -230,21 +264,21 @@ def _stop(shape: schema.StopShape) -> StopWhen:
     return StopWhen(shape.rule, otherwise_fixed=shape.otherwise is not None)
 
 
-def _compare(shape: schema.CompareShape) -> tuple[Compare, str]:
-    left, right = _side(shape.left, shape), _side(shape.right, shape)
-    bad = None if shape.known_bad is None else _side(shape.known_bad, shape, value=False)
+def _compare(shape: schema.CompareShape, filling: Filling) -> tuple[Compare, str]:
+    left, right = (_side(one, shape, filling) for one in (shape.left, shape.right))
+    bad = _side(shape.known_bad, shape, filling, value=False) if shape.known_bad else None
     action = Compare(left, right, bad, shape.repeats == "in_order", shape.only is not None)
     return action, f"compare {left.name} with {right.name}"
 
 
 def _side(
-    shape: schema.SideShape, around: schema.CompareShape, *, value: bool = True
+    shape: schema.SideShape, around: schema.CompareShape, filling: Filling, *, value: bool = True
 ) -> CompareSide:
     values = tuple(shape.value) if value else ()
     spec = RowSpec(shape.match, tuple(shape.key), values, shape.field, around.skip)
     match shape:
         case schema.LogSideShape():
-            return LogSide(shape.log, spec)
+            return LogSide(shape.log, spec, filling.system.replicas.get(shape.log, ()))
         case schema.OutputSideShape():
             return OutputSide(shape.output, spec)
 

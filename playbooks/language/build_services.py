@@ -1,14 +1,17 @@
 """From the checked shapes of services, guards and captures to the frozen ones of the system."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from playbooks.ending import Capture, Notice, OnFailure
 from playbooks.env import dropins
-from playbooks.language import system_schema
+from playbooks.language import service_schema, system_schema
+from playbooks.language.replicas import Replicas, together
 from playbooks.system import (
-    Capture,
+    AT,
+    Availability,
     CommandProbe,
     CommandSpec,
     EnvMethod,
@@ -18,8 +21,6 @@ from playbooks.system import (
     HttpProbe,
     LogProbe,
     Manager,
-    Notice,
-    OnFailure,
     Probe,
     ProcessSpec,
     Reload,
@@ -31,11 +32,12 @@ from playbooks.system import (
 
 @dataclass(frozen=True)
 class Place:
-    """The workspace, the host of what names none, and which hosts are this machine."""
+    """The workspace, the host of what names none, which hosts are this machine, the replicas."""
 
     root: Path
     only: str
     local: frozenset[str]
+    replicas: Replicas
 
 
 def below(root: Path, path: str) -> str:
@@ -43,7 +45,7 @@ def below(root: Path, path: str) -> str:
     return os.path.normpath(root / path)
 
 
-def service(name: str, shape: system_schema.ServiceShape, place: Place) -> Service:
+def service(name: str, shape: service_schema.ServiceShape, place: Place) -> Service:
     """The service that a checked shape describes."""
     manager, host = _manager(shape, place.root), shape.host or place.only
     return Service(
@@ -58,16 +60,22 @@ def service(name: str, shape: system_schema.ServiceShape, place: Place) -> Servi
         after_healthy=tuple(_hook(one, host, place) for one in shape.after_healthy),
         reload=_reload(shape.reload, host, place) if shape.reload else None,
         proof={variable: _probe(one) for variable, one in shape.proof.items()},
+        replicas=place.replicas.get(name.partition(AT)[0], ()),
+        availability=_availability(shape.availability, host) if shape.availability else None,
     )
 
 
-def _reload(shape: system_schema.ReloadShape, host: str, place: Place) -> Reload:
+def _availability(shape: service_schema.AvailabilityShape, host: str) -> Availability:
+    return Availability(_probe(shape), shape.on or host, shape.every, shape.timeout)
+
+
+def _reload(shape: service_schema.ReloadShape, host: str, place: Place) -> Reload:
     cwd = str(place.root) if host in place.local else "/"
     command = tuple(shape.command) if shape.command else None
     return Reload(command, cwd, shape.logged, shape.timeout)
 
 
-def _hook(shape: system_schema.HookShape, host: str, place: Place) -> Hook:
+def _hook(shape: service_schema.HookShape, host: str, place: Place) -> Hook:
     default = str(place.root) if (shape.on or host) in place.local else "/"
     return Hook(
         do=tuple(shape.do),
@@ -79,19 +87,19 @@ def _hook(shape: system_schema.HookShape, host: str, place: Place) -> Hook:
     )
 
 
-def _health_check(shape: system_schema.HealthShape) -> HealthCheck:
-    on = None if isinstance(shape, system_schema.LogHealthShape) else shape.on
+def _health_check(shape: service_schema.HealthShape) -> HealthCheck:
+    on = None if isinstance(shape, service_schema.LogHealthShape) else shape.on
     return HealthCheck(_probe(shape), shape.timeout, shape.settle, on)
 
 
-def _manager(shape: system_schema.ServiceShape, root: Path) -> Manager:
+def _manager(shape: service_schema.ServiceShape, root: Path) -> Manager:
     match shape:
-        case system_schema.ProcessServiceShape(process=one):
+        case service_schema.ProcessServiceShape(process=one):
             cwd = below(root, one.cwd)
             return ProcessSpec(tuple(one.command), cwd, one.log_max_bytes, one.log_keep)
-        case system_schema.SystemdServiceShape(systemd=unit):
+        case service_schema.SystemdServiceShape(systemd=unit):
             return SystemdSpec(unit.unit, unit.user)
-        case system_schema.CommandServiceShape(command=one):
+        case service_schema.CommandServiceShape(command=one):
             return CommandSpec(
                 start=tuple(one.start),
                 stop=tuple(one.stop),
@@ -103,7 +111,7 @@ def _manager(shape: system_schema.ServiceShape, root: Path) -> Manager:
             )
 
 
-def _env_method(shape: system_schema.EnvMethodShape, manager: Manager, root: Path) -> EnvMethod:
+def _env_method(shape: service_schema.EnvMethodShape, manager: Manager, root: Path) -> EnvMethod:
     if shape.path is not None:
         return EnvMethod(shape.via, below(root, shape.path))
     unit = manager.unit if isinstance(manager, SystemdSpec) else ""
@@ -126,8 +134,8 @@ def on_failure(
     shape: system_schema.OnFailureShape, services: Mapping[str, Service], place: Place
 ) -> OnFailure:
     """What a checked shape says of failed runs."""
-    captures = tuple(_capture(one, services, place) for one in shape.capture)
-    return OnFailure(captures, tuple(shape.collect), shape.hold)
+    captures = tuple(one for each in shape.capture for one in _captures(each, services, place))
+    return OnFailure(captures, together(shape.collect, place.replicas), shape.hold)
 
 
 def notice(shape: system_schema.NoticeShape) -> Notice:
@@ -139,41 +147,62 @@ def notice(shape: system_schema.NoticeShape) -> Notice:
             return Notice(url=shape.url, when=frozenset(shape.when))
 
 
-def _capture(
+def _captures(
     shape: system_schema.CaptureShape, services: Mapping[str, Service], place: Place
-) -> Capture:
+) -> Iterator[Capture]:
+    """One, or for a service with replicas one of each."""
+    if shape.service is None:
+        yield _capture(shape, None, place)
+    for name in together([shape.service] if shape.service else [], place.replicas):
+        yield _capture(shape, services[name], place)
+
+
+def _capture(shape: system_schema.CaptureShape, service: Service | None, place: Place) -> Capture:
     script = shape.do[:2] == ["/bin/sh", "-c"]
     words = (shape.do[-1] if script else shape.do[0]).split() or ["command"]
     program = words[0].rpartition("/")[2]
-    on = services[shape.service].host if shape.service else shape.on or place.only
+    on = service.host if service else shape.on or place.only
+    of = service.name if service else ""
+    told = shape.name if shape.name and not (service and service.replicas) else ""
     return Capture(
-        name=shape.name or "-".join(filter(None, [program, shape.service])),
+        name=told or "-".join(filter(None, [shape.name or program, of])),
         do=tuple(shape.do),
         on=on,
         cwd=str(place.root) if on in place.local else "/",
-        service=shape.service,
+        service=service.name if service else None,
         timeout_s=shape.timeout,
     )
 
 
-_Probed = system_schema.HealthShape | system_schema.ProofShape | system_schema.GuardShape
+_Probed = (
+    service_schema.HealthShape
+    | service_schema.ProofShape
+    | system_schema.GuardShape
+    | service_schema.AvailabilityShape
+)
 
 
 def _probe(shape: _Probed) -> Probe:
     match shape:
         case (
-            system_schema.HttpHealthShape()
-            | system_schema.HttpProofShape()
+            service_schema.HttpHealthShape()
+            | service_schema.HttpProofShape()
             | system_schema.HttpGuardShape()
+            | service_schema.HttpAvailabilityShape()
         ):
             return HttpProbe(shape.http, shape.expect, shape.match, shape.method, shape.body)
-        case system_schema.TcpHealthShape() | system_schema.TcpGuardShape():
+        case (
+            service_schema.TcpHealthShape()
+            | system_schema.TcpGuardShape()
+            | service_schema.TcpAvailabilityShape()
+        ):
             return TcpProbe(shape.tcp)
         case (
-            system_schema.CommandHealthShape()
-            | system_schema.CommandProofShape()
+            service_schema.CommandHealthShape()
+            | service_schema.CommandProofShape()
             | system_schema.CommandGuardShape()
+            | service_schema.CommandAvailabilityShape()
         ):
             return CommandProbe(tuple(shape.command))
-        case system_schema.LogHealthShape() | system_schema.LogProofShape():
+        case service_schema.LogHealthShape() | service_schema.LogProofShape():
             return LogProbe(shape.log)

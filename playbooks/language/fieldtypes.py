@@ -33,6 +33,7 @@ from playbooks.language.durations import (
 _T = TypeVar("_T")
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$"
+SERVICE_PATTERN = rf"{NAME_PATTERN[:-1]}(?:@{NAME_PATTERN[1:-1]})?$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 PERCENT_PATTERN = r"^([0-9]{1,3}(?:\.[0-9]{1,6})?)%$"
 MODE_PATTERN = r"^0?[0-7]{3,4}$"
@@ -303,6 +304,7 @@ _NAMES_SCHEMA = {
 _REGEX_SCHEMA = {"type": "string", "format": "regex"}
 _SIZE_SCHEMA = {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": SIZE_PATTERN}]}
 _NAME = "a name (letters, digits, '_', '-' and '.', at most 64)"
+_SERVICE = "a service's name, or that of a replica: NAME@HOST"
 _UNIT = "the name of a service unit such as sglang-prefill.service"
 _VARIABLE = "a variable's name (letters, digits and '_')"
 
@@ -321,6 +323,8 @@ Parts = Annotated[
     WithJsonSchema(_TEXTS_SCHEMA),
 ]
 Name = Annotated[str, *_pattern(NAME_PATTERN, _NAME)]
+ServiceName = Annotated[str, *_pattern(SERVICE_PATTERN, _SERVICE)]
+ServiceKey = Annotated[ServiceName, WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
 UnitName = Annotated[str, *_pattern(UNIT_PATTERN, _UNIT)]
 Variable = Annotated[str, *_pattern(VARIABLE_PATTERN, _VARIABLE)]
 Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)]

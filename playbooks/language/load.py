@@ -20,6 +20,7 @@ from playbooks.language.references import (
     check_system,
     variables_of,
 )
+from playbooks.language.replicas import spread
 from playbooks.language.schema import HypothesesFile, PlaybookFile
 from playbooks.language.system_schema import CampaignFile
 from playbooks.playbook import Playbook
@@ -45,12 +46,13 @@ def load_system(path: Path, environ: Mapping[str, str]) -> System:
     problem of the file.
     """
     document = read(path)
+    replicas = spread(document)
     shape = check(document, CampaignFile)
-    check_system(document, environ)
+    check_system(document, replicas, environ)
     check_machines(document)
     document.finish()
     assert shape is not None
-    system = build.system(shape, document, path.parent.resolve(), environ)
+    system = build.system(shape, document, replicas, path.parent.resolve(), environ)
     check_parsers(document, system)
     document.finish()
     return system
@@ -82,7 +84,7 @@ def load_playbook(
     document.finish()
     assert shape is not None
     values = variables_of(document, scope)
-    filling = build.Filling(values, variables, system.root, next(iter(system.hosts)))
+    filling = build.Filling(values, variables, system)
     return build.playbook(shape, document, filling)
 
 

@@ -1,5 +1,6 @@
 """Checks what a file says of machines: one that is this one, and whole paths on all others."""
 
+import posixpath
 from collections.abc import Collection
 
 from playbooks.language.marks import Document, Node
@@ -7,12 +8,15 @@ from playbooks.language.problems import shown
 
 
 def check_machines(document: Document) -> None:
-    """Reports a second local host, and paths on other hosts that start at nothing."""
+    """Reports two hosts with one journal, and paths on other hosts that start at nothing."""
     hosts = document.root.get("hosts").entries
-    local = [name for name, node in hosts.items() if "local" in node.entries]
-    for name in local[1:]:
-        what = f"{shown(name)} is this machine, and so is {shown(local[0])}: keep one of them"
-        document.report(hosts[name].key, what)
+    owners: dict[str, str] = {}
+    for name, node in hosts.items():
+        if "local" in node.entries:
+            owner = owners.setdefault(posixpath.normpath(node.get("state_dir").text), name)
+            if owner != name:
+                what = f"{shown(name)} is this machine, and so is {shown(owner)}: keep one of them"
+                document.report(node.key, f"{what}, or give it a 'state_dir' of its own")
     others = frozenset(name for name, node in hosts.items() if "ssh" in node.entries)
     for service in document.root.get("services").entries.values():
         if _owner(service.get("host"), tuple(hosts)) in others:

@@ -13,21 +13,25 @@ from playbooks.language.fieldtypes import is_url
 from playbooks.language.known import check_distinct, check_host, check_known
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import meant, shown, suggest
+from playbooks.language.replicas import Replicas
 from playbooks.language.service_references import check_service, check_watch
 from playbooks.language.session_references import check_sessions, misfilled
+from playbooks.language.step_references import check_places, meant_by
 from playbooks.parsers import ParseError, make
-from playbooks.system import Reproducer, System, SystemdSpec
+from playbooks.system import Reproducer, System
 from playbooks.templates import TemplateError, names, render, unset
 
 SECRET_LENGTH = 8
 
 
-def check_system(document: Document, environ: Mapping[str, str]) -> None:
+def check_system(document: Document, replicas: Replicas, environ: Mapping[str, str]) -> None:
     """Reports what campaign.yaml refers to and is not there."""
     root = document.root
-    hosts, services = tuple(root.get("hosts").entries), tuple(root.get("services").entries)
+    hosts = tuple(root.get("hosts").entries)
+    services = (*replicas, *root.get("services").entries)
     for service in root.get("services").entries.values():
-        check_host(document, service, "host", hosts)
+        if not service.get("hosts"):
+            check_host(document, service, "host", hosts)
         for check in service.get("health").items:
             check_known(document, check.get("on"), "host", hosts)
         _env_method(document, service)
@@ -43,7 +47,7 @@ def check_system(document: Document, environ: Mapping[str, str]) -> None:
             what = f"unknown service {shown(name)}{suggest(name, services)}"
             document.report(command.key, what)
     check_watch(document, root, hosts, services)
-    _groups(document, root.get("restart_groups"), services)
+    _groups(document, root.get("restart_groups"), services, replicas)
     _ports(document, root.get("services"), hosts)
     for name, secret in root.get("secrets").entries.items():
         _secret(document, name, secret.get("env"), environ)
@@ -63,15 +67,18 @@ def _env_method(document: Document, service: Node) -> None:
         document.report(env.key, what)
 
 
-def _groups(document: Document, groups: Node, services: Collection[str]) -> None:
-    owners: dict[str, int] = {}
-    for number, group in enumerate(groups.items):
+def _groups(
+    document: Document, groups: Node, services: Collection[str], replicas: Replicas
+) -> None:
+    owners: dict[str, Node] = {}
+    for group in groups.items:
         check_known(document, group, "service", services)
         check_distinct(document, group.texts())
         for service in group.texts():
-            if owners.setdefault(service.text, number) != number:
-                what = f"{shown(service.text)} is in two restart groups: join them"
-                document.report(service.mark, what)
+            for name in replicas.get(service.text, (service.text,)):
+                if owners.setdefault(name, group) is not group:
+                    what = f"{shown(service.text)} is in two restart groups: join them"
+                    document.report(service.mark, what)
 
 
 def _ports(document: Document, services: Node, hosts: Sequence[str]) -> None:
@@ -173,12 +180,8 @@ def check_playbook(document: Document, scope: Scope) -> frozenset[str]:
         _plain(document, name, node)
     used = set(document.root.get("vars").entries)
     for step in document.root.get("steps").items:
-        _services(document, step, scope.system)
-        _reloads(document, step.get("restart"), scope.system)
-        services = tuple(scope.system.services)
-        check_comparison(document, step.get("compare"), services, scope.playbooks)
-        for key, owner_key in (("patch", "host"), ("command", "on"), ("http", "on")):
-            check_host(document, step.get(key), owner_key, tuple(scope.system.hosts))
+        check_places(document, step, scope.system)
+        check_comparison(document, step.get("compare"), scope.system.names, scope.playbooks)
         _patch(document, step.get("patch"), scope)
         _env(document, step.get("env"), scope)
         used.update(_templates(document, step, values))
@@ -218,23 +221,6 @@ def _conflicts(document: Document, root: Node, scope: Scope) -> None:
 def _plain(document: Document, name: str, node: Node) -> None:
     if "{{" in node.text:
         document.report(node.mark, f"the value of {shown(name)} is not filled in: write it out")
-
-
-def _reloads(document: Document, restart: Node, system: System) -> None:
-    """Reports services that are to be reloaded, and cannot be."""
-    for node in restart.get("services").texts() if restart.get("action").text == "reload" else ():
-        service = system.services.get(node.text)
-        if service and service.reload is None and not isinstance(service.manager, SystemdSpec):
-            what = f"service {shown(node.text)} has no 'reload' in campaign.yaml: say how it reads"
-            document.report(node.mark, f"{what} its files again")
-
-
-def _services(document: Document, step: Node, system: System) -> None:
-    lists = [step.get(action, "services") for action in ("env", "restart", "collect")]
-    for node in lists:
-        check_distinct(document, node.texts())
-    for node in lists:
-        check_known(document, node, "service", system.services)
 
 
 def _patch(document: Document, patch: Node, scope: Scope) -> None:
@@ -278,8 +264,7 @@ def _beside(path: Path) -> list[str]:
 def _env(document: Document, env: Node, scope: Scope) -> None:
     _slugs(document, env.get("removes"), scope)
     for node in env.get("services").texts():
-        service = scope.system.services.get(node.text)
-        if service is not None and service.env is None:
+        if any(service.env is None for service in meant_by(node.text, scope.system)):
             what = f"service {shown(node.text)} has no 'env' in campaign.yaml: say how it is edited"
             document.report(node.mark, what)
     check_distinct(document, env.get("unset").texts())

@@ -17,6 +17,7 @@ from playbooks.language.fieldtypes import (
     Percent,
     Regex,
     Scalar,
+    ServiceName,
     Shape,
     Size,
     Text,
@@ -28,11 +29,24 @@ from playbooks.language.fieldtypes import (
     one_of,
     short_for,
 )
-from playbooks.language.system_schema import CampaignFile, RequestShape, UndoableShape
+from playbooks.language.service_schema import RequestShape, UndoableShape
+from playbooks.language.system_schema import CampaignFile
 
 
 class _PatchShape(Shape):
     host: Name | None = entry("host", "The host; may be left out for the only one.", None)
+    hosts: list[Name] | None = entry(
+        "hosts",
+        "In place of `host`: it is made on each of them; {{ host }} in root is its name.",
+        None,
+        min_length=1,
+    )
+    services: list[ServiceName] | None = entry(
+        "services",
+        "In place of `host`: it is made where these and their replicas are.",
+        None,
+        min_length=1,
+    )
     root: Text = entry("folder", "The folder the change stays below, relative to the workspace.")
     removes: Names = entry("hypotheses", "The suspected causes that this removes.", [])
 
@@ -74,16 +88,25 @@ PatchShape = Annotated[
 
 
 class EnvShape(Shape):
-    services: list[Name] = entry("services", "Whose environment is changed.", min_length=1)
+    services: list[ServiceName] = entry("services", "Whose environment is changed.", min_length=1)
     set: dict[Variable, str] = entry("variables", "Variables and their values, as text.", {})
     unset: list[Variable] = entry("variables", "Variables to take away.", [])
     removes: Names = entry("hypotheses", "The suspected causes that this removes.", [])
 
 
 class RestartShape(Shape):
-    services: list[Name] = entry("services", "What to restart, with its groups.", min_length=1)
+    services: list[ServiceName] = entry(
+        "services", "What to restart, with its groups.", min_length=1
+    )
     action: Literal["restart", "reload"] = entry(
         "word", "restart, or reload: read files again without going down.", "restart"
+    )
+    batch: int | None = entry(
+        "number",
+        "So many replicas of a service at a time, each batch healthy before the next goes down;"
+        " else all at once.",
+        None,
+        ge=1,
     )
 
 
@@ -112,7 +135,7 @@ class ReproduceShape(Shape):
 
 
 class CollectShape(Shape):
-    services: list[Name] = entry("services", "Whose logs to keep.", min_length=1)
+    services: list[ServiceName] = entry("services", "Whose logs to keep.", min_length=1)
     grep: Regex | None = entry("regex", "Keeps only lines that this finds.", None)
     max_bytes: Size = entry("size", "How much of each log to keep.", "256MiB")
 
@@ -129,7 +152,9 @@ class _SideShape(Shape):
 
 
 class LogSideShape(_SideShape):
-    log: Name = entry("service", "The service whose log is read, from the restart on.")
+    log: ServiceName = entry(
+        "service", "Whose log is read, from the restart on; of replicas all of theirs."
+    )
 
 
 class OutputSideShape(_SideShape):

@@ -14,6 +14,7 @@ from playbooks.sessions.spec import ANY_TOOL, LIVE, OUTCOMES, Sessions
 from playbooks.templates import TemplateError, uses
 
 _SCHEDULER = r"(?:tcp|tls)://(?:\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _FIXED = ("url", "model", "sessions", "rounds", "concurrency", "seed")
 _ABOVE_0 = "[1-9][0-9]{0,8}"
 _NUMBERS = {"rounds": _ABOVE_0, "concurrency": _ABOVE_0, "seed": "[0-9]{1,15}"}
@@ -62,6 +63,9 @@ def _texts(document: Document, sessions: Node) -> None:
         _live_names(document, node, LIVE[2:])
     for node in results:
         _live_names(document, node, ())
+    for name, node in sessions.get("headers").entries.items():
+        if not _is_header(name, node.text):
+            document.report(node.key, f"{shown(name)} is no header with a value of one line")
     url = sessions.get("url")
     if url and "{{" not in url.text and not is_url(url.text):
         document.report(url.mark, _no_url(url.text))
@@ -78,6 +82,10 @@ def _live_names(document: Document, node: Node, absent: tuple[str, ...]) -> None
             what = f"there is no {{{{ {name} }}}} here yet: it is known in tool_results"
             more = "" if name in LIVE[2:] else ", messages, prompts and follow_up"
             document.report(one.mark, what + more)
+
+
+def _is_header(name: str, value: str) -> bool:
+    return re.fullmatch(_TOKEN, name) is not None and value.isprintable()
 
 
 def _no_url(text: str) -> str:

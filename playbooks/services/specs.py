@@ -5,7 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from playbooks.hosts.specs import spec_of
+from playbooks.rollout import Batches
 from playbooks.system import (
+    Availability,
     CommandProbe,
     CommandSpec,
     EnvMethod,
@@ -42,16 +44,18 @@ Groups = tuple[tuple[str, ...], ...]
 JournalSpecs = dict[str, Any]
 """`services` as JSON in the order of campaign.yaml; `groups` of names that restart together.
 
-The `spec` of each is for an agent that restarts it by itself.
+The `spec` of each is for an agent that restarts it by itself. `batches` are those in which replicas
+restart one after the other.
 """
 
 
-def specs_of(system: System, host: str) -> JournalSpecs:
+def specs_of(system: System, host: str, batches: Batches = ()) -> JournalSpecs:
     """All that is needed to restart the services of `host` without campaign.yaml or the ledger."""
     here = (one for one in system.services.values() if one.host == host)
     return {
         "services": [{**asdict(one), "spec": asdict(spec_of(one))} for one in here],
         "groups": [list(group) for group in system.restart_groups],
+        "batches": [list(batch) for batch in batches],
     }
 
 
@@ -64,6 +68,11 @@ def from_specs(specs: Mapping[str, Any] | None) -> tuple[tuple[Service, ...], Gr
         return (), ()
     services = tuple(_service(document) for document in specs["services"])
     return services, tuple(tuple(group) for group in specs["groups"])
+
+
+def batches_of(specs: Mapping[str, Any] | None) -> Batches:
+    """The batches that `specs_of` wrote; none where it had none."""
+    return tuple(tuple(batch) for batch in (specs or {}).get("batches", ()))
 
 
 def _service(document: Mapping[str, Any]) -> Service:
@@ -79,7 +88,15 @@ def _service(document: Mapping[str, Any]) -> Service:
         before_stop=tuple(_hook(one) for one in document.get("before_stop", ())),
         reload=_reload(document.get("reload")),
         after_healthy=tuple(_hook(one) for one in document.get("after_healthy", ())),
+        replicas=tuple(document.get("replicas", ())),
+        availability=_availability(document.get("availability")),
     )
+
+
+def _availability(document: Mapping[str, Any] | None) -> Availability | None:
+    if document is None:
+        return None
+    return Availability(**{**document, "probe": _probe(document["probe"])})
 
 
 def _reload(document: Mapping[str, Any] | None) -> Reload | None:

@@ -6,6 +6,7 @@ found. SIGTERM ends it at once: sessions under way have a transcript, and no lin
 """
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -22,6 +23,7 @@ from playbooks.sessions.told import Book
 
 
 def main() -> None:
+    gc.set_threshold(100_000)  # many small objects live for as long as their session
     spec, transcripts = map(Path, sys.argv[1:])
     job = Job.from_json(spec.read_text(encoding="utf-8"))
     secrets = {name: os.environ[name] for name in job.secrets if name in os.environ}

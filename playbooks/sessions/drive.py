@@ -1,13 +1,18 @@
 """Many sessions at once: never more than the concurrency, the first ones spread over the ramp."""
 
 import asyncio
+import resource
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from playbooks.sessions import told
 from playbooks.sessions.client import Client
+from playbooks.sessions.job import Fault
 from playbooks.sessions.rules import Rules
 from playbooks.sessions.session import Script, Session, begin, drive
+
+OTHER_FILES = 64
+"""Files that are open besides connections, with room to spare."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,8 @@ class Driver:
         self._under_way: dict[int, Session] = {}
 
     async def run(self, take: Callable[[Told], None]) -> None:
-        """Drives them all; `take` is told of each as it ends."""
+        """Drives them all; `take` is told of each as it ends. Raises Fault."""
+        _allow_connections(self._lanes)
         client = Client(self._script.spec, self._api_key)
         try:
             async with asyncio.TaskGroup() as lanes:
@@ -56,3 +62,14 @@ class Driver:
             del self._under_way[number]
             whole = told.transcript(session)
             take(Told(number, told.line(session), whole, session.answered))
+
+
+def _allow_connections(count: int) -> None:
+    """Has the system allow so many, as far as it may be asked. Raises Fault."""
+    needed = count + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise Fault(f"{count} connections at once need {needed} open files, and {hard} are allowed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

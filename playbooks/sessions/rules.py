@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from playbooks.expressions import Expression
@@ -79,6 +80,7 @@ class Rules:
 
 def _built_in(spec: Sessions) -> dict[str, _Rule]:
     patterns = [Expression(pattern) for pattern in spec.leak]
+    any_of_them = Expression("|".join(f"(?:{pattern})" for pattern in spec.leak))
     tools = _Tools(json.loads(spec.tools))
 
     def fault(name: str) -> _Rule:
@@ -86,8 +88,10 @@ def _built_in(spec: Sessions) -> dict[str, _Rule]:
 
     def leak(now: Situation) -> str | None:
         content = now.answer.message.content
-        hit = next((one for one in patterns if one.find(content) is not None), None)
-        return None if hit is None else f"content has {hit.source}"
+        if not content or any_of_them.find(content) is None:
+            return None
+        hit = next(one for one in patterns if one.find(content) is not None)
+        return f"content has {hit.source}"
 
     def no_tool_call(now: Situation) -> str | None:
         return "no tool was called" if tools.names and now.over and not now.called else None
@@ -132,7 +136,10 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 class _Tools:
-    """The tools of the requests, each with the JSON Schema of its arguments."""
+    """The tools of the requests, each with the JSON Schema of its arguments.
+
+    The latest answers are kept: the same question has many sessions make the same call.
+    """
 
     def __init__(self, tools: list[dict[str, Any]]) -> None:
         functions: list[Mapping[str, Any]] = [one["function"] for one in tools]
@@ -140,15 +147,19 @@ class _Tools:
         self._validators = {
             one["name"]: validator(one["parameters"]) for one in functions if "parameters" in one
         }
+        self._known = lru_cache(maxsize=128)(self._mismatch)
 
     def mismatch(self, call: Call) -> str | None:
         """What does not fit; arguments that are no JSON object are another outcome's."""
-        if call.name not in self.names:
-            return f"there is no tool {shown(call.name)}"
-        value, check = _object(call.arguments), self._validators.get(call.name)
+        return self._known(call.name, call.arguments)
+
+    def _mismatch(self, name: str, arguments: str) -> str | None:
+        if name not in self.names:
+            return f"there is no tool {shown(name)}"
+        value, check = _object(arguments), self._validators.get(name)
         if value is None or check is None:
             return None
-        return next((f"arguments of {call.name}: {one}" for one in _misfits(check, value)), None)
+        return next((f"arguments of {name}: {one}" for one in _misfits(check, value)), None)
 
 
 def _own(check: Check) -> _Rule:
@@ -195,16 +206,40 @@ def _misfits(check: "Validator", value: object) -> Iterator[str]:
 def validator(schema: object) -> "Validator":
     """What checks values against a JSON Schema: by its `$schema`, else draft 2020-12.
 
-    Raises ValueError, with why in one line, for what is no JSON Schema.
+    Raises ValueError, with why in one line, for what is no JSON Schema, or is not whole.
     """
     from jsonschema import Draft202012Validator, SchemaError
     from jsonschema.validators import validator_for
 
     kind = validator_for(schema, default=Draft202012Validator)
     try:
-        kind.check_schema(schema)
+        kind.check_schema(schema, format_checker=kind.FORMAT_CHECKER)
     except SchemaError as error:
         where = ".".join(map(str, error.absolute_path))
         raise ValueError(f"{f'{where}: ' if where else ''}{error.message[:200]}") from None
+    _resolve_all(schema)
     made: Validator = kind(schema)
     return made
+
+
+def _resolve_all(schema: object) -> None:
+    """Raises ValueError for a `$ref` to what is not in the schema itself."""
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    root: Any = Registry().with_resource("", DRAFT202012.create_resource(schema)).resolver()
+    for reference in _references(schema):
+        try:
+            root.lookup(reference)
+        except Unresolvable:
+            raise ValueError(f"$ref {shown(reference)} is not in it: write it out") from None
+
+
+def _references(schema: object) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"]
+        schema = list(schema.values())
+    for one in schema if isinstance(schema, list) else ():
+        yield from _references(one)

@@ -9,6 +9,7 @@ from playbooks.sessions.session import Session
 from playbooks.sessions.spec import Json
 from playbooks.sessions.transcripts import UNDER_WAY
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _QUIET = ("done", "maxrounds")
 
 
@@ -34,7 +35,7 @@ def transcript(session: Session) -> str:
     """All that was sent and answered, as one line of JSON that begins with the session's number."""
     outcome = session.outcome
     name = UNDER_WAY if outcome is None else outcome.name
-    return json.dumps(
+    return _ENCODER.encode(
         {
             "session": session.number,
             "outcome": name,
@@ -46,8 +47,7 @@ def transcript(session: Session) -> str:
             "request": session.request,
             "messages": session.messages,
             "rounds": [_round(one, whole=name not in _QUIET) for one in session.rounds],
-        },
-        ensure_ascii=False,
+        }
     )
 
 

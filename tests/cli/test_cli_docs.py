@@ -56,6 +56,16 @@ def test_a_parser_of_the_manual_is_taken(text: str, tmp_path: Path) -> None:
     assert loaded(whole, tmp_path).reproducers["it"].parse.format != "exit"
 
 
+@pytest.mark.parametrize("text", examples("reproducers"))
+def test_a_reproducer_of_the_manual_is_taken(text: str, tmp_path: Path) -> None:
+    (tmp_path / "prompts.jsonl").write_text('"Hello."\n', encoding="utf-8")
+    whole = (
+        "campaign: c\nsymptom: s\nhosts: {here: {local: true}}\n"
+        "services: {app: {process: {command: x}}}\nsecrets: {API_KEY: {env: API_KEY}}\n"
+    )
+    assert loaded(whole + text, tmp_path).reproducers
+
+
 def test_what_the_page_on_parsers_shows_is_what_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,6 +90,15 @@ def test_a_playbook_of_the_manual_is_taken(text: str, tmp_path: Path) -> None:
     path = tmp_path / "playbook.yaml"
     path.write_text(text, encoding="utf-8")
     assert load_playbook(path, system, hypotheses=None).steps
+
+
+@pytest.mark.parametrize("text", examples("compare"))
+def test_a_comparison_of_the_manual_is_taken(text: str, tmp_path: Path) -> None:
+    (system_text,) = [one.values[0] for one in examples("campaign") if "README" in str(one.id)]
+    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    path = tmp_path / "playbook.yaml"
+    path.write_text(f"name: n\nkind: probe\nsteps:\n  -\n{lines}", encoding="utf-8")
+    assert load_playbook(path, loaded(_whole(system_text), tmp_path), hypotheses=None).steps
 
 
 def _whole(text: str) -> str:

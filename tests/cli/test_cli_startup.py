@@ -14,6 +14,7 @@ HEAVY = {
     *("textual", "paramiko", "numpy", "scipy", "matplotlib", "pydantic", "sqlite_utils"),
     *("rich", "yaml", "asyncio", "polars"),
 }
+SESSIONS = {"httpx", "aiohttp", "httpx_aiohttp", "jsonschema", "distributed", "asyncio"}
 OURS = {"playbooks", "campaign.engine", "campaign.report"}
 LOADED = """
 import json, sys
@@ -56,6 +57,7 @@ def test_help_and_status_load_nothing_heavy(tmp_path: Path) -> None:
         assert not (HEAVY | OURS) & loaded(tmp_path, *words), words
     for words in (("runs", "list"), ("hypothesis", "list"), ("report",)):
         assert not HEAVY & loaded(tmp_path, *words), words
+    assert not SESSIONS & loaded(tmp_path, "check")
 
 
 def test_every_module_of_the_command_line_can_be_the_first_that_is_loaded() -> None:

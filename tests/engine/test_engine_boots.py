@@ -153,7 +153,7 @@ class Writer:
     def _upload(self, path: str, where: list[str]) -> Patch:
         content = self._draw(CONTENTS)
         self._write(where, path, content)
-        return Patch("here", ROOT, Upload(self._file(content), path))
+        return Patch(("here",), ROOT, Upload(self._file(content), path))
 
     def _in_place(self, kind: str, path: str, old: bytes | None, where: list[str]) -> Patch | None:
         text = st.sampled_from([b"one\ntwo\n", b"one\n2\nthree\n", b"four", b"x\r\ny\n", None])
@@ -166,10 +166,10 @@ class Writer:
             if b"\r" in (new or b""):
                 return None
             self._write(where, path, new)
-            return Patch("here", ROOT, Diff(self._file(as_diff(path, old, new))))
+            return Patch(("here",), ROOT, Diff(self._file(as_diff(path, old, new))))
         if kind == "replace" and old and new is not None:
             self._write(where, path, old.replace(old, new))
-            return Patch("here", ROOT, Replace(path, readable, new.decode()))
+            return Patch(("here",), ROOT, Replace(path, readable, new.decode()))
         return None
 
     def _env(self, where: list[str]) -> Env | None:

@@ -10,7 +10,7 @@ from hosts_machine import Machine, wait_until
 from systemd_units import TestUnit, unit
 
 from campaign.engine import cycle
-from campaign.engine.cycle import CycleFailed
+from campaign.engine.lived import CycleFailed
 from campaign.engine.putback import put_back
 from playbooks.env import dropins, scripts
 from playbooks.hosts.host import Change, Host

@@ -45,7 +45,7 @@ def switched(slug: str, value: str, name: str = "MODE") -> Env:
 
 
 def replaced(slug: str, path: str) -> Patch:
-    return Patch("here", "/srv", Replace(path, "a", "b"), (slug,))
+    return Patch(("here",), "/srv", Replace(path, "a", "b"), (slug,))
 
 
 def test_all_changes_one_restart_and_the_trials_of_the_first() -> None:
@@ -112,9 +112,9 @@ def test_playbooks_conflict_whichever_of_them_says_so() -> None:
 def test_whether_two_change_the_same_file(tmp_path: Path) -> None:
     diff = tmp_path / "a.diff"
     diff.write_text("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n")
-    by_diff = toggle("diff", Patch("here", "/srv", Diff(diff), ("topk",)))
-    by_upload = toggle("upload", Patch("here", "/srv", Upload(diff, "x.py"), ("mtp",)))
-    elsewhere = toggle("elsewhere", Patch("there", "/srv", Upload(diff, "x.py"), ("mtp",)))
+    by_diff = toggle("diff", Patch(("here",), "/srv", Diff(diff), ("topk",)))
+    by_upload = toggle("upload", Patch(("here",), "/srv", Upload(diff, "x.py"), ("mtp",)))
+    elsewhere = toggle("elsewhere", Patch(("there",), "/srv", Upload(diff, "x.py"), ("mtp",)))
     assert share_a_file(by_diff, by_upload)
     assert share_a_file(by_upload, toggle("replace", replaced("mtp", "x.py")))
     assert not share_a_file(by_diff, elsewhere)

@@ -136,6 +136,13 @@ def test_journalds_own_json() -> None:
     assert shown(join(side, other)) == {"1": ("idxk room=1 sum=aa", "idxk room=1 sum=ab")}
 
 
+def test_groups_and_fields_may_be_called_anything() -> None:
+    spec = RowSpec(r"(?P<line>\d) (?P<text>\d) (?P<found>\d)", ("line", "text"), ("found",))
+    assert rows(log("1 2 3", spec)) == [("1/2", "3", 1)]
+    fields = RowSpec(None, ("line",), ("text", "value"))
+    assert rows(log('{"line": 1, "text": 2, "value": "/"}', fields)) == [("1", r"2/\/", 1)]
+
+
 def test_lines_that_are_skipped() -> None:
     spec = RowSpec(MATCH, skip="^GET|healthz")
     assert rows(
@@ -198,7 +205,7 @@ def test_lines_of_all_lengths(size: int) -> None:
     assert found[0] == ("1", "a", 1)
     assert found[-1] == ("2", "c", 4)
     assert len(found) == (3 if size < LINE_LIMIT else 2)
-    kept = [len(line) for _, block in numbered_blocks(BytesIO(raw)) for line in block.split(b"\n")]
+    kept = [len(line) for block in numbered_blocks(BytesIO(raw)) for line in block.raw.split(b"\n")]
     assert len(kept) == 5
     assert max(kept) <= 2 * BLOCK
 

@@ -56,7 +56,7 @@ def test_the_designs_example_is_read(workspace: Workspace) -> None:
     assert playbook.vars == {"sessions": "40", "rounds": "3"}
     assert playbook.verdict == MismatchRule(0.95)
     assert [step.action for step in playbook.steps] == [
-        Patch("here", str(root / "system"), Diff(root / "patches/idxk.diff")),
+        Patch(("here",), str(root / "system"), Diff(root / "patches/idxk.diff")),
         Env(both, {"IDXK_CKSUM": "1"}),
         Restart(both),
         Reproduce("agent-sessions"),
@@ -94,11 +94,11 @@ def test_changes_are_read(workspace: Workspace) -> None:
         "env: {services: [decode], unset: [OLD], removes: topk-v2}",
         "restart: {services: [decode]}",
     )[:-1] == [
-        Patch("here", root, Upload(workspace.root / "patches/new.py", "a/new.py", 0o755)),
-        Patch("here", "/opt", Replace("a.py", "x", "", 2), ("topk-v2",)),
-        Patch("here", str(workspace.root), Diff(workspace.root / "patches/idxk.diff", 0)),
-        Patch("here", "/opt", Upload(probe, "engine/srt/checksum_probe.py")),
-        Patch("here", "/opt", Upload(probe, "checksum_probe.py")),
+        Patch(("here",), root, Upload(workspace.root / "patches/new.py", "a/new.py", 0o755)),
+        Patch(("here",), "/opt", Replace("a.py", "x", "", 2), ("topk-v2",)),
+        Patch(("here",), str(workspace.root), Diff(workspace.root / "patches/idxk.diff", 0)),
+        Patch(("here",), "/opt", Upload(probe, "engine/srt/checksum_probe.py")),
+        Patch(("here",), "/opt", Upload(probe, "checksum_probe.py")),
         Env(("decode",), {}, ("OLD",), ("topk-v2",)),
     ]
 

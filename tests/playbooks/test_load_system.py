@@ -161,7 +161,8 @@ TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: t
         (
             "{local: true}",
             "{local: true}\n  there: {local: true}",
-            "5:3: 'there' is this machine, and so is 'here': keep one of them",
+            "5:3: 'there' is this machine, and so is 'here': keep one of them, or give it a"
+            " 'state_dir' of its own",
         ),
         ("{local: true}", "{ssh: gpu-a.lab, locl: true}", "4:26: unknown key 'locl'"),
         (

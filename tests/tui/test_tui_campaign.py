@@ -106,7 +106,7 @@ def test_the_mouse_chooses_rows_modes_and_keys(folder: Path) -> None:
         await pilot.click("CampaignLine", offset=(lines(app)[0].index("History"), 0))
         await until(pilot, lambda: app.current_mode == "history")
         await shows(pilot, "Run: detok-log", "mtp-off-")
-        await pilot.click("RunList", offset=(4, 1))
+        await pilot.click("RunList", offset=(4, 2))
         await shows(pilot, "Run: mtp-off")
 
     drive(folder, script)

@@ -82,5 +82,7 @@ def test_what_is_typed_right_after_the_search_key_is_searched_for(folder: Path) 
         await shows(pilot, "line-19999-", "following")
         type_at_once(app, "/line-77-\n")
         await shows(pilot, "line-77-", "held")
+        await pilot.press("end")
+        await shows(pilot, "line-19999-", "following")
 
     drive(folder, script)

@@ -1,9 +1,11 @@
 """Choosing, planning, confirming and following a run; and one that was started elsewhere."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from tui_console import LONG
 from tui_pilot import drive, shows, text, until
 
 from campaign.tui.app import CampaignApp
+from campaign.tui.screens import live
+from hypotheses.hypothesis import Hypothesis
 from hypotheses.observation import Counts
 
 
@@ -254,5 +258,26 @@ def test_rates_are_not_compared_across_conditions(told: Story) -> None:
         await pilot.press("2")
         await shows(pilot, "not to be compared with the baseline", "concurrency 1 against 60")
         assert "difference" not in text(app)
+
+    drive(told.recorder.path.parent, script)
+
+
+def test_a_run_of_ours_that_was_over_before_it_was_seen_is_shown(
+    told: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "WEIGHED_AT_ONCE", 0)
+    told.run("quick", "probe", [Arm(Counts(1, 8))], ["idxk-transfer"])
+    child = SimpleNamespace(pid=os.getpid(), poll=lambda: 0)
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Hypotheses (4)")
+        await pilot.press("2")
+        await shows(pilot, "Nothing is running")
+        await pilot.press("1")
+        monkeypatch.setattr(app.runner, "_child", child)
+        told.recorder.add_hypothesis(Hypothesis("later", "the ledger has changed"))
+        await shows(pilot, "Hypotheses (5)")
+        await pilot.press("2")
+        await shows(pilot, "✓ completed", "quick-", "not weighed, with 9 runs: F5")
 
     drive(told.recorder.path.parent, script)

@@ -56,6 +56,7 @@ async def shows(pilot: Pilot[int], *wanted: str) -> None:
 
 async def settles(pilot: Pilot[int]) -> None:
     """Waits until nothing on the screen has changed for a second."""
+    await until(pilot, lambda: pilot.app.screen.size == pilot.app.size)
     seen, since = text_of(pilot), monotonic()
     while monotonic() < since + 1.0:
         await pilot.pause(0.1)

@@ -1,7 +1,6 @@
 """Choosing what to run: a playbook and its variables; then its plan is made."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
@@ -24,15 +23,8 @@ from campaign.tui.planning import Attempt
 from campaign.tui.reading import Reading
 from campaign.tui.runner import command_text
 from campaign.tui.the_app import app_of
+from campaign.tui.typed import Typed
 from campaign.tui.widgets.keys import COPY_COMMAND, HELP_IN_DIALOGS, Keys
-
-
-@dataclass
-class Typed:
-    """What was typed into the dialog before: the playbook planned last, variables by playbook."""
-
-    playbook: str = ""
-    variables: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 class RunDialog(ModalScreen[None]):

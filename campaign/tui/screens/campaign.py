@@ -1,20 +1,20 @@
 """The campaign screen: what is believed, why, and what it cost."""
 
 from collections.abc import Callable
-from typing import ClassVar
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
+from textual.timer import Timer
 
 from campaign.ledger.filtering import NO_HYPOTHESIS, RunFilter
-from campaign.operations import advise as advising
 from campaign.operations import evidence as weighing
 from campaign.operations import hypotheses as operations
 from campaign.operations import runs as running
-from campaign.operations.advise import Advice
 from campaign.operations.evidence import Evidence
 from campaign.operations.hypotheses import Shown
 from campaign.operations.runs import Listed
@@ -35,8 +35,12 @@ from campaign.tui.widgets.welcome import Welcome
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts
 
-_PAUSE_S, _KEY_S = 0.5, 0.05
-"""Before restarts are weighed, and before it is read what the cursor is on: it may move on."""
+if TYPE_CHECKING:
+    from campaign.operations.advise import Advice
+
+_PAUSE_S, _KEY_S, _PACE_S = 0.5, 0.12, 1.0
+"""Before restarts are weighed; before it is read what the cursor is on, for it may move on; from
+one reading of that to the next, while others write."""
 
 _ASKED_FOR = object()
 """In place of what was weighed: a person wants it weighed, however long that takes."""
@@ -82,11 +86,13 @@ class CampaignScreen(ModeScreen):
         self.welcome = Welcome()
         self._weighed: object = None
         self._baseline: Counts | None = None
+        self._read_at = 0.0
+        self._again: Timer | None = None
         self._evidence = Reading(self, self._show_evidence, delay=_KEY_S)
         self._runs = Reading(self, self._show_runs, delay=_KEY_S)
         self._details: Reading[tuple[_Dialog, Shown]] = Reading(self, self._open)
         self._advice: Reading[Advice] = Reading(
-            self, self.evidence.show_advice, self.evidence.show_advice, _PAUSE_S, rest=True
+            self, self.evidence.show_advice, self.evidence.show_advice, _PAUSE_S, rest=1.0
         )
 
     def compose_body(self) -> ComposeResult:
@@ -102,12 +108,20 @@ class CampaignScreen(ModeScreen):
         self.welcome.focus()
         self.watch(self.app, "overview", self._show)
         self.watch(self.app, "problem", self._greet)
-        self.watch(self.app, "theme", self._restyle, init=False)
+        self.watch(self.app, "theme", self.evidence.draw, init=False)
 
     def read(self) -> None:
         """Reads what is shown of the hypothesis under the cursor, and the baseline beside it."""
-        self._baseline = None
-        self._read_hypothesis()
+        wait_s = self._read_at + _PACE_S - monotonic()
+        if wait_s <= 0:
+            self._read_at, self._baseline = monotonic(), None
+            self._read_hypothesis()
+        elif self._again is None:
+            self._again = self.set_timer(wait_s, self._read_again)
+
+    def _read_again(self) -> None:
+        self._again = None
+        self.read()
 
     def _read_hypothesis(self) -> None:
         workspace, slug, baseline = app_of(self).workspace, self.hypotheses.slug, self._baseline
@@ -152,12 +166,7 @@ class CampaignScreen(ModeScreen):
             self.evidence.show_advice(_MANY.format(overview.runs))
         else:
             self._weighed = rests_on
-            self._advice.ask(lambda: advising.advise(workspace))
-
-    def _restyle(self) -> None:
-        self._show(app_of(self).overview)
-        self.evidence.restyle()
-        self.read()
+            self._advice.ask(lambda: _advised(workspace))
 
     def _show_evidence(self, evidence: Evidence) -> None:
         self._baseline = evidence.baseline
@@ -171,11 +180,11 @@ class CampaignScreen(ModeScreen):
         self._read_hypothesis()
         self.refresh_bindings()
 
-    @on(Table.RowSelected, "#hypotheses-table")
+    @on(Table.Opened, "#hypotheses-table")
     def _to_evidence(self) -> None:
         self.evidence.scroll.focus()
 
-    @on(Table.RowSelected, "#runs-table")
+    @on(Table.Opened, "#runs-table")
     def _open_run(self) -> None:
         if self.runs.run is not None:
             app_of(self).show_run(self.runs.run)
@@ -258,3 +267,10 @@ class CampaignScreen(ModeScreen):
 def _runs_of(workspace: Workspace, slug: str | None) -> tuple[Listed, ...]:
     """The newest runs of a hypothesis, or of those that speak to none."""
     return running.listed(workspace, MOST, RunFilter(hypothesis=slug or NO_HYPOTHESIS))
+
+
+def _advised(workspace: Workspace) -> "Advice":
+    """In the thread, where loading what weighing takes holds up no key."""
+    from campaign.operations.advise import advise
+
+    return advise(workspace)

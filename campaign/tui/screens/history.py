@@ -42,7 +42,9 @@ Every run is kept here with its steps, changes, proof, outcomes and cost.
       or, in another terminal:  campaign run PLAYBOOK
 """
 
-_PAUSE_S = 0.1
+_KEY_S, _PACE_S = 0.12, 0.25
+"""Before it is read what the cursor is on, for it may move on; between two looks at the ledger."""
+
 _OF_ONE = frozenset({"mark", "retract", "output", "trend"})
 """Actions on the run under the cursor."""
 
@@ -74,9 +76,9 @@ class HistoryScreen(ModeScreen):
         self.wanted: RunFilter = EVERY_RUN
         self._known: array[int] | None = None
         self._places: Reading[tuple[RunFilter, array[int]]] = Reading(
-            self, self._show, self.pane.refuse
+            self, self._show, self.pane.refuse, pace=_PACE_S
         )
-        self._whole: Reading[Shown] = Reading(self, self._show_run, delay=_PAUSE_S)
+        self._whole: Reading[Shown] = Reading(self, self._show_run, delay=_KEY_S)
         self._opened: Reading[int | None] = Reading(self, self._go_to)
         self._pair: Reading[Compared] = Reading(self, self._show_pair)
         self._trend: Reading[Trend] = Reading(self, self._show_trend)
@@ -96,7 +98,7 @@ class HistoryScreen(ModeScreen):
         self.query_one("#history").display = False
         self.detail.say("Reading ...")
         self.empty.focus()
-        self.watch(self.app, "theme", self._restyle, init=False)
+        self.watch(self.app, "theme", self.detail.draw, init=False)
         self.watch(self.app, "opened_run", self._open_run)
 
     def read(self) -> None:
@@ -120,10 +122,6 @@ class HistoryScreen(ModeScreen):
             self.detail.say("No run is shown.")
         self._open_run(app_of(self).opened_run)
         self.refresh_bindings()
-
-    def _restyle(self) -> None:
-        self.list.refresh()
-        self.detail.draw()
 
     def _open_run(self, run: str) -> None:
         """Goes to a run that another screen asks for, once its place is known."""
@@ -203,7 +201,7 @@ class HistoryScreen(ModeScreen):
         """Marks the run, or takes the mark away."""
         same = self.list.marked == self.list.place
         self.list.marked = None if same else self.list.place
-        self.list.refresh()
+        self.list.redraw()
         self.refresh_bindings()
 
     def action_compare(self) -> None:

@@ -34,8 +34,10 @@ their times, its output, failures as they are counted, and what it costs.
       or, in another terminal:  campaign run PLAYBOOK
 """
 
-_PAUSE_S = 1.0
-_PACE_S = 0.25
+_MANY = "not weighed, with {:,} runs: F5 on the Campaign screen does it"
+_PACE_S, _BELIEF_PACE_S = 0.25, 1.0
+"""From one look at the run to the next; from one weighing of its trials to the next."""
+
 _OF_A_RUN = frozenset({"output", "save"})
 _OF_ONE_UNDER_WAY = frozenset({"pause", "abort"})
 
@@ -63,7 +65,11 @@ class LiveScreen(ModeScreen):
             self, self._show, self._cannot_read, pace=_PACE_S
         )
         self._belief: Reading[Belief] = Reading(
-            self, self.outcomes.show_belief, self.outcomes.show_belief, _PAUSE_S, rest=True
+            self,
+            self.outcomes.show_belief,
+            self.outcomes.show_belief,
+            rest=1.0,
+            pace=_BELIEF_PACE_S,
         )
         self._asked: Reading[str] = Reading(self, self._did, self._cannot_read)
 
@@ -84,15 +90,21 @@ class LiveScreen(ModeScreen):
         self.empty.focus()
 
     def read(self) -> None:
-        """Reads the run that is followed; the newest, where none was chosen or it is over."""
+        """Reads the run that is followed; the newest, where none was chosen or it is over.
+
+        One that was started here may be over before it was seen under way.
+        """
         workspace, batch, over = app_of(self).workspace, self._batch, self._over
-        last = self.shown
+        last, ours = self.shown, app_of(self).runner.pid
         if workspace is None:
             return
 
         def read() -> tuple[tuple[Run, ...], Live | None]:
-            under_way = reading.batches(workspace)
-            chosen = under_way[0].batch if under_way and (over or not batch) else batch
+            under_way, chosen = reading.batches(workspace), batch
+            if over or not batch:
+                chosen = (
+                    under_way[0].batch if under_way else reading.newest_of(workspace, ours)
+                ) or batch
             return under_way, reading.live(workspace, chosen, last) if chosen else None
 
         self._live.ask(read)
@@ -119,9 +131,9 @@ class LiveScreen(ModeScreen):
     def _believe(self, live: Live) -> None:
         app = app_of(self)
         workspace, system, run = app.workspace, app.system, live.run.id
-        if app.overview is None or app.overview.runs > WEIGHED_AT_ONCE:
-            return
-        if workspace is not None and system is not None and live.hypotheses:
+        if app.overview is not None and app.overview.runs > WEIGHED_AT_ONCE:
+            self.outcomes.show_belief(_MANY.format(app.overview.runs) if live.hypotheses else "")
+        elif workspace is not None and system is not None and live.hypotheses:
             self._belief.ask(lambda: reading.belief(workspace, system.statistics, run))
 
     def _cannot_read(self, why: str) -> None:

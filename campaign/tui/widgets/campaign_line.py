@@ -42,7 +42,7 @@ class CampaignLine(KeyText):
         modes = self._modes()
         room = self.size.width - cell_len(modes.plain) - 2
         left = cut(shown(" | ".join(self._parts())), room)
-        self.update(Text.assemble(left, " " * max(2, room - cell_len(left) + 2), modes))
+        self.write(Text.assemble(left, " " * max(2, room - cell_len(left) + 2), modes))
 
     def _modes(self) -> Text:
         """The modes, the one that is shown set apart."""

@@ -1,24 +1,26 @@
 """The evidence on the focused hypothesis: rates, belief, what to run next, verdicts."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
-from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from campaign.cli.text import shown
 from campaign.ledger.arms import ArmRate
 from campaign.ledger.evidence import Judged
-from campaign.operations.advise import Advice
 from campaign.operations.evidence import Evidence
 from campaign.tui.colours import STANDINGS, VERDICTS, colour
 from campaign.tui.figures import axis, bar, cut, rate_short, top_of
+from campaign.tui.widgets.lines import Lines, aligned
 from campaign.tui.widgets.pane import Pane
 from hypotheses.observation import Counts
+
+if TYPE_CHECKING:
+    from campaign.operations.advise import Advice
 
 _NAME, _BAR, _LEAST = 16, 40, 7
 _HEADS = ("fail/n", "rate 95%")
@@ -34,8 +36,7 @@ the latest verdict of each playbook with its reasons. Percentages are of trials 
 """
 
     def __init__(self) -> None:
-        self.text = Static("", markup=False)
-        self.scroll = VerticalScroll(self.text, id="evidence-scroll")
+        self.scroll = Lines(id="evidence-scroll", beside=1)
         super().__init__("Evidence", self.scroll, id="evidence")
         self._evidence: Evidence | None = None
         self._advice: Advice | str = ""
@@ -45,25 +46,19 @@ the latest verdict of each playbook with its reasons. Percentages are of trials 
         if self._evidence and self._evidence.hypothesis != evidence.hypothesis:
             self.scroll.scroll_home(animate=False)
         self._evidence = evidence
-        self._draw()
+        self.draw()
 
-    def show_advice(self, advice: Advice | str) -> None:
+    def show_advice(self, advice: "Advice | str") -> None:
         """Shows what is believed and what could be next, or in one line why that is not known."""
         self._advice = advice
-        self._draw()
+        self.draw()
 
-    def on_resize(self) -> None:
-        self._draw()
-
-    def restyle(self) -> None:
-        """Draws again, in the colours of another theme."""
-        self._draw()
-
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Draws again, as after a change of the theme."""
         found = self._evidence
         if found is not None:
             self.entitle(f"Evidence: {found.hypothesis.slug if found.hypothesis else '(none)'}")
-            self.text.update(Group(*self._parts(found)))
+            self.scroll.show(lambda: self._parts(found))
 
     def _parts(self, found: Evidence) -> Iterator[RenderableType]:
         if found.hypothesis is None:
@@ -71,7 +66,7 @@ the latest verdict of each playbook with its reasons. Percentages are of trials 
         else:
             yield self._claim(found)
         yield Text("")
-        yield self._rates(found)
+        yield from self._rates(found)
         if found.hypothesis is not None:
             yield from self._belief(found.hypothesis.slug)
             yield from self._verdicts(found.judged)
@@ -83,32 +78,31 @@ the latest verdict of each playbook with its reasons. Percentages are of trials 
         word = Text(f"{one.standing}{by}", colour(self.app, STANDINGS.get(one.standing, "")))
         return Text.assemble(word, "  ", shown(one.claim))
 
-    def _rates(self, found: Evidence) -> RenderableType:
+    def _rates(self, found: Evidence) -> Iterator[Text]:
         rows = [("baseline", found.baseline)] if found.baseline.n else []
         rows += [(_named(one), one.counts) for one in found.rates if found.hypothesis or not rows]
         if not rows:
-            return self._quiet("No trials yet: measure the baseline, then run what tests it.")
-        return self._grid(rows)
+            yield self._quiet("No trials yet: measure the baseline, then run what tests it.")
+        else:
+            yield from self._grid(rows)
 
-    def _grid(self, rows: Sequence[tuple[str, Counts]]) -> Grid:
+    def _grid(self, rows: Sequence[tuple[str, Counts]]) -> Iterator[Text]:
         """Names, counts and rates, with bars where there is room for them."""
         top = top_of([counts for _, counts in rows])
         numbers = [(str(counts), rate_short(counts)) for _, counts in rows]
         fixed = sum(max(map(cell_len, texts)) + 2 for texts in zip(_HEADS, *numbers, strict=True))
-        room = self.scroll.scrollable_content_region.width - 1 - fixed
+        room = self.scroll.columns - fixed
         wide = max((cell_len(shown(name)) for name, _ in rows), default=0)
         bars = min(_BAR, room - min(wide, _NAME) - 2)
         if bars < _LEAST:
             bars = 0
         wide = min(wide, room - bars - 2)
-        grid = Grid.grid(padding=(0, 2, 0, 0))
-        for right in (False, True, True, False):
-            grid.add_column(justify="right" if right else "left", no_wrap=True)
-        grid.add_row(*map(self._quiet, ("", *_HEADS, axis(bars, top) if bars else "")))
-        for (name, counts), texts in zip(rows, numbers, strict=True):
-            line = bar(counts, bars, top) if bars else ""
-            grid.add_row(*map(Text, (cut(shown(name), wide), *texts, line)))
-        return grid
+        heads = map(self._quiet, ("", *_HEADS, axis(bars, top) if bars else ""))
+        cells = [
+            [*map(Text, (cut(shown(name), wide), *texts, bar(counts, bars, top) if bars else ""))]
+            for (name, counts), texts in zip(rows, numbers, strict=True)
+        ]
+        return aligned([[*heads], *cells], "lrrl")
 
     def _belief(self, slug: str) -> Iterator[RenderableType]:
         from hypotheses.by_model import chance_text

@@ -4,8 +4,7 @@ from array import array
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from campaign.cli.text import shown
 from campaign.ledger.filtering import EVERY_RUN, RunFilter
@@ -13,17 +12,6 @@ from campaign.tui.run_filter import HINT, arguments
 from campaign.tui.runner import command_text
 from campaign.tui.widgets.pane import Pane
 from campaign.tui.widgets.run_list import Fetch, RunList
-from campaign.tui.widgets.run_rows import head_line
-
-
-class _Heads(Static):
-    """The heads of the list's columns, in as many columns as it has."""
-
-    def __init__(self) -> None:
-        super().__init__("", markup=False, classes="heads")
-
-    def on_resize(self) -> None:
-        self.update(Text(head_line(self.size.width), no_wrap=True))
 
 
 class HistoryPane(Pane):
@@ -40,8 +28,7 @@ to another to compare them. Home goes to the newest run, End to the oldest.
     def __init__(self) -> None:
         self.list = RunList()
         self.filter = Input(placeholder=HINT, id="history-filter", compact=True)
-        self._listed = Vertical(_Heads(), self.list, id="history-list")
-        super().__init__("Runs", self._listed, id="history-runs")
+        super().__init__("Runs", self.list, id="history-runs")
 
     def compose(self) -> ComposeResult:
         yield self.filter

@@ -105,7 +105,7 @@ valid runs; (0-9) is an interval in percent.
     def _to_table(self) -> None:
         self.table.focus()
 
-    @on(Table.RowHighlighted)
+    @on(Table.Focused)
     def _moved(self) -> None:
         self.post_message(self.Focused(self.slug))
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
-from textual.binding import ActiveBinding, Binding
+from textual.binding import Binding
 from textual.events import Click
-from textual.widgets import Static
 
 from campaign.tui.colours import colour
+from campaign.tui.widgets.written import Written
 
 HELP_IN_DIALOGS = Binding(
     "f1,question_mark",
@@ -32,11 +32,8 @@ PRESS = "press"
 """In the meta of a style: the key that a click there presses."""
 
 
-class KeyText(Static):
+class KeyText(Written):
     """A text in which clicks press keys."""
-
-    def __init__(self) -> None:
-        super().__init__(markup=False)
 
     def on_click(self, event: Click) -> None:
         key = event.style.meta.get(PRESS)
@@ -46,6 +43,8 @@ class KeyText(Static):
 
 class Keys(KeyText):
     """The keys of the focused thing, its screen and the app."""
+
+    _drawn: object = None
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _screen: self._draw())
@@ -58,19 +57,22 @@ class Keys(KeyText):
         self._draw()
 
     def _draw(self) -> None:
-        shown = {
-            one.binding.action: one
+        told = {
+            one.binding.action: one.binding
             for one in reversed(self.screen.active_bindings.values())
             if one.binding.show and one.enabled and one.binding.description
         }
-        items = [self._item(one) for one in reversed(shown.values())]
-        self.update(Text("\n").join(_filled(items, self.size.width)))
+        new = (self.size.width, self.app.theme, [*told.values()])
+        if new != self._drawn:
+            self._drawn = new
+            items = [self._item(one) for one in reversed(told.values())]
+            self.write(Text("\n").join(_filled(items, self.size.width)))
 
-    def _item(self, one: ActiveBinding) -> Text:
+    def _item(self, one: Binding) -> Text:
         key = Style.parse(colour(self.app, "primary") or "bold")
-        press = Style(meta={PRESS: one.binding.key})
-        name = self.app.get_key_display(one.binding)
-        return Text.assemble((name, key + press), (f" {one.binding.description}", press))
+        press = Style(meta={PRESS: one.key})
+        name = self.app.get_key_display(one)
+        return Text.assemble((name, key + press), (f" {one.description}", press))
 
 
 def _filled(items: Iterable[Text], width: int) -> list[Text]:

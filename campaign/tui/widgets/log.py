@@ -179,6 +179,7 @@ file, not only what is shown. Colours and control characters are left out.
     def action_follow(self) -> None:
         """Goes to the end and follows it."""
         self.following, self._hit, self._seeking, self.said = True, None, False, ""
+        self.post_message(self.Moved())
         window = Window(self.window.path)
         self._read.ask(lambda: (window.follow(), None))
 

@@ -3,9 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from rich.table import Table as Grid
 from rich.text import Text
-from textual.widgets import Static
 
 from campaign.cli.text import Spent, money, seconds, shown
 from campaign.ledger.costs import Costs
@@ -14,7 +12,9 @@ from campaign.operations.status import Overview
 from campaign.tui.colours import colour
 from campaign.tui.figures import cut
 from campaign.tui.the_app import app_of
+from campaign.tui.widgets.lines import aligned
 from campaign.tui.widgets.pane import Pane
+from campaign.tui.widgets.written import Written
 
 _HEADS = ("", "restarts", "down", "occupied", "cost")
 _LEAST = 6
@@ -30,7 +30,7 @@ ended. Money is the downtime and the occupied time at their rates.
 """
 
     def __init__(self) -> None:
-        self.text = Static("", markup=False)
+        self.text = Written()
         super().__init__("Cost", self.text, id="meter")
         self._live: Live | None = None
 
@@ -55,13 +55,9 @@ ended. Money is the downtime and the occupied time at their rates.
         ]
         rest = sum(max(len(row[index]) for row in (_HEADS, *rows)) + 1 for index in range(1, 5))
         room = max(_LEAST, self.text.size.width - rest)
-        grid = Grid.grid(padding=(0, 1, 0, 0))
-        for index in range(5):
-            grid.add_column(justify="right" if index else "left", no_wrap=True)
-        grid.add_row(*(Text(head, colour(self.app, "quiet")) for head in _HEADS))
-        for name, *cells in rows:
-            grid.add_row(Text(cut(name, room)), *map(Text, cells))
-        self.text.update(grid)
+        heads = [Text(head, colour(self.app, "quiet")) for head in _HEADS]
+        cells = [[Text(cut(name, room)), *map(Text, numbers)] for name, *numbers in rows]
+        self.text.write(Text("\n").join(aligned([heads, *cells], "lrrrr", gap=1)))
 
     def _rows(self, live: Live, overview: Overview) -> Iterator[tuple[str, Spent]]:
         yield from self._boot(live)

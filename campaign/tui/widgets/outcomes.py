@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
-from rich.table import Table as Grid
 from rich.text import Text
-from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from campaign.cli.text import count, shown
 from campaign.ledger import records
 from campaign.operations.live import Belief, Live, Reproduction
 from campaign.tui.colours import VERDICTS, colour
 from campaign.tui.figures import axis, bar, cut, rate_short, top_of
+from campaign.tui.widgets.lines import Lines, aligned
 from campaign.tui.widgets.pane import Pane
 from hypotheses.observation import Counts
 
@@ -34,8 +31,7 @@ verdict once the run has been judged.
 """
 
     def __init__(self) -> None:
-        self.text = Static("", markup=False)
-        self.scroll = VerticalScroll(self.text, id="outcomes-scroll")
+        self.scroll = Lines(id="outcomes-scroll")
         super().__init__("Outcomes", self.scroll, id="outcomes")
         self._live: Live | None = None
         self._belief: Belief | str = ""
@@ -47,11 +43,9 @@ verdict once the run has been judged.
 
     def show_belief(self, belief: Belief | str) -> None:
         """Shows how likely each hypothesis is part of the cause, or why that is not known."""
-        self._belief = belief
-        self.draw()
-
-    def on_resize(self) -> None:
-        self.draw()
+        if belief != self._belief:
+            self._belief = belief
+            self.draw()
 
     def draw(self) -> None:
         """Draws again."""
@@ -60,19 +54,19 @@ verdict once the run has been judged.
             return
         total = sum((one.counts for one in live.reproductions), Counts())
         self.entitle(f"Outcomes ({total.n + total.censored})")
-        self.text.update(Group(*self._parts(live)))
+        self.scroll.show(lambda: self._parts(live))
 
-    def _parts(self, live: Live) -> Iterator[RenderableType]:
+    def _parts(self, live: Live) -> Iterator[Text]:
         if not live.reproductions:
             yield self._quiet("No trials yet: they appear once a reproducer prints them.")
         else:
-            yield self._rates(live)
+            yield from self._rates(live)
             yield from self._newest(live.reproductions[-1], live.baseline)
         yield from self._beliefs(live)
         for verdict in live.verdicts:
             yield from self._verdict(verdict)
 
-    def _rates(self, live: Live) -> Grid:
+    def _rates(self, live: Live) -> Iterator[Text]:
         pool = "all baselines" if live.run.kind == "baseline" else "baseline"
         rows = [(pool, live.baseline)] if live.baseline.n else []
         rows += [(one.record.arm, one.counts) for one in live.reproductions]
@@ -81,13 +75,12 @@ verdict once the run has been judged.
         rates = [rate_short(counts) for _, counts in rows]
         room = self._width - max(map(len, names)) - max(map(len, rates)) - 8 - 6
         wide = max(_LEAST, min(_BAR, room))
-        grid = Grid.grid(padding=(0, 2, 0, 0))
-        for right in (False, True, True, False):
-            grid.add_column(justify="right" if right else "left", no_wrap=True)
-        grid.add_row(*(self._quiet(head) for head in ("", "fail/n", "rate 95%", axis(wide, top))))
-        for name, rate, (_, counts) in zip(names, rates, rows, strict=True):
-            grid.add_row(Text(name), Text(str(counts)), Text(rate), Text(bar(counts, wide, top)))
-        return grid
+        heads = map(self._quiet, ("", "fail/n", "rate 95%", axis(wide, top)))
+        cells = [
+            [Text(name), Text(str(counts)), Text(rate), Text(bar(counts, wide, top))]
+            for name, rate, (_, counts) in zip(names, rates, rows, strict=True)
+        ]
+        return aligned([[*heads], *cells], "lrrl")
 
     def _newest(self, one: Reproduction, baseline: Counts) -> Iterator[Text]:
         from hypotheses.rates import difference_text
@@ -137,7 +130,7 @@ verdict once the run has been judged.
 
     @property
     def _width(self) -> int:
-        return max(20, self.scroll.scrollable_content_region.width)
+        return max(20, self.scroll.columns)
 
     def _quiet(self, text: str) -> Text:
         return Text(text, colour(self.app, "quiet"))

@@ -16,6 +16,7 @@ class Pane(Vertical):
         super().__init__(id=id, classes="pane")
         self.content = content
         self.empty = Empty("")
+        self._entitled = self._said = ""
         self.entitle(title)
 
     def compose(self) -> ComposeResult:
@@ -27,13 +28,18 @@ class Pane(Vertical):
 
     def entitle(self, title: str) -> None:
         """Sets the title, as it stands."""
-        self.border_title = Text(shown(title))
+        if title != self._entitled:
+            self._entitled = title
+            self.border_title = Text(shown(title))
 
     def say(self, text: str) -> None:
         """Shows `text` in place of the content, or the content where `text` is empty.
 
         What takes the other's place takes its focus.
         """
+        if text == self._said:
+            return
+        self._said = text
         focused = (self.content if text else self.empty).has_focus
         self.empty.update(Text(shown(text)))
         self.empty.display, self.content.display = bool(text), not text

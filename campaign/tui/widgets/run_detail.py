@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
-from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from campaign.cli.text import count, seconds, shown, spent, when
 from campaign.ledger import records
@@ -17,6 +15,7 @@ from campaign.ledger.query import mapping
 from campaign.operations.runs import Shown
 from campaign.tui.colours import VERDICTS, colour
 from campaign.tui.figures import bar, cut, rate_short, top_of
+from campaign.tui.widgets.lines import Lines, aligned
 from campaign.tui.widgets.pane import Pane
 from campaign.tui.widgets.runs import outcome
 from hypotheses.observation import Counts
@@ -40,8 +39,7 @@ The command in the frame prints the same.
 """
 
     def __init__(self) -> None:
-        self.text = Static("", markup=False)
-        self.scroll = VerticalScroll(self.text, id="detail-scroll")
+        self.scroll = Lines(id="detail-scroll", beside=1)
         super().__init__("Run", self.scroll, id="detail")
         self._run: Shown | None = None
 
@@ -57,16 +55,14 @@ The command in the frame prints the same.
         self._run = run
         self.draw()
 
-    def on_resize(self) -> None:
-        self.draw()
-
     def draw(self) -> None:
         """Draws again, as after a change of the theme."""
-        if self._run is not None:
-            run = self._run.listed.run
+        one = self._run
+        if one is not None:
+            run = one.listed.run
             self.entitle(f"Run: {run.id}")
             self.border_subtitle = Text(shown(f"campaign runs show {run.id}"))
-            self.text.update(Group(*self._parts(self._run)))
+            self.scroll.show(lambda: self._parts(one))
 
     def _parts(self, one: Shown) -> Iterator[RenderableType]:
         parts = (
@@ -113,15 +109,8 @@ The command in the frame prints the same.
 
     def _outcomes(self, one: Shown) -> Iterator[RenderableType]:
         rows = [(seen, one.counts.get(seen.id, Counts())) for seen in one.observations]
-        top = top_of([counts for _, counts in rows])
         if rows:
-            grid = _grid("lrrl")
-            width = self.scroll.scrollable_content_region.width
-            for seen, counts in rows:
-                name = cut(shown(seen.arm or seen.reproducer), _NAME)
-                line = bar(counts, min(_BAR, width - _BESIDE), top) if width > _ENOUGH else ""
-                grid.add_row(name, str(counts), rate_short(counts), line)
-            yield grid
+            yield from self._counts(rows)
         for seen, counts in rows:
             if counts.censored:
                 yield _item(f"{shown(seen.arm)}: {count(counts.censored, 'trial')} cut short")
@@ -129,6 +118,20 @@ The command in the frame prints the same.
                 yield _item(f"{shown(seen.arm)} does not count: {shown(seen.invalid)}")
             if seen.stop_reason:
                 yield _item(f"{shown(seen.arm)}: {shown(seen.stop_reason)}".lstrip(": "))
+
+    def _counts(self, rows: Sequence[tuple[records.Observation, Counts]]) -> Iterator[Text]:
+        top, width = top_of([counts for _, counts in rows]), self.scroll.columns
+        bars = min(_BAR, width - _BESIDE) if width > _ENOUGH else 0
+        cells = [
+            (
+                cut(shown(seen.arm or seen.reproducer), _NAME),
+                str(counts),
+                rate_short(counts),
+                bar(counts, bars, top) if bars else "",
+            )
+            for seen, counts in rows
+        ]
+        return aligned([[*map(Text, row)] for row in cells], "lrrl")
 
     def _comparisons(self, one: Shown) -> Iterator[RenderableType]:
         for found in one.comparisons:
@@ -191,9 +194,11 @@ The command in the frame prints the same.
         return Text(f"  {shown(line)}", self._tint(tint))
 
     def _cycles(self, one: Shown) -> Iterator[RenderableType]:
+        lost = {capacity.cycle: capacity.lost_s for capacity in one.capacities}
         for cycle in one.cycles:
+            less = f" {seconds(lost[cycle.id])} of capacity lost," if lost.get(cycle.id) else ""
             yield Text(
-                f"{shown(cycle.services)}: {seconds(cycle.downtime_s)} down, {cycle.outcome}"
+                f"{shown(cycle.services)}: {seconds(cycle.downtime_s)} down,{less} {cycle.outcome}"
             )
             killed = f"; killed {cycle.killed}" if cycle.killed else ""
             parts = (
@@ -238,13 +243,4 @@ def _item(text: str) -> RenderableType:
     grid.add_column(width=1)
     grid.add_column()
     grid.add_row("-", Text(text))
-    return grid
-
-
-def _grid(sides: str) -> Grid:
-    """A table of columns that stand to the left (l) or to the right (r); the last one wraps."""
-    grid = Grid.grid(padding=(0, 2, 0, 0))
-    for place, side in enumerate(sides):
-        last = place == len(sides) - 1
-        grid.add_column(justify="right" if side == "r" else "left", no_wrap=not last)
     return grid

@@ -1,11 +1,11 @@
 """The line above the live screen: which run, how it stands, and the command that started it."""
 
 from rich.text import Text
-from textual.widgets import Static
 
 from campaign.cli.text import shown
 from campaign.operations.live import Live
 from campaign.tui.colours import colour
+from campaign.tui.widgets.written import Written
 
 STATUSES = {
     "running": ("▸", "primary"),
@@ -17,11 +17,11 @@ STATUSES = {
 """The glyph of a run's status, and its colour."""
 
 
-class RunLine(Static):
+class RunLine(Written):
     """One line on the run that is shown."""
 
     def __init__(self) -> None:
-        super().__init__(markup=False, id="run-line")
+        super().__init__(id="run-line")
 
     def show(self, live: Live, under_way: int) -> None:
         """Shows how an invocation stands, and how many are under way."""
@@ -38,7 +38,7 @@ class RunLine(Static):
         )
         if run.error:
             line.append(f"\n{shown(run.error)}", colour(self.app, tint))
-        self.update(line)
+        self.write(line)
 
 
 def _word(live: Live) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
-from rich.style import Style
 from rich.text import Text
 
 from campaign.cli.text import money, seconds, shown, when
@@ -82,9 +81,9 @@ def run_line(one: Listed, width: int, tint: Callable[[str], str], *, marked: boo
     return line
 
 
-def waiting_line(style: Style) -> Text:
+def waiting_line() -> Text:
     """A run that is being read."""
-    return Text("  …", style)
+    return Text("  …")
 
 
 def _name_width(width: int, chosen: tuple[_Column, ...]) -> int:

@@ -4,16 +4,14 @@ import time
 from collections.abc import Iterator
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Group
 from rich.text import Text
-from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from campaign.cli.text import seconds, shown
 from campaign.ledger import records
 from campaign.operations.live import Live
 from campaign.tui.colours import colour
 from campaign.tui.figures import cut
+from campaign.tui.widgets.lines import Lines
 from campaign.tui.widgets.pane import Pane
 
 MARKS = {
@@ -41,8 +39,7 @@ of their own, the last change first. Scrolls; the newest step is kept in sight.
 """
 
     def __init__(self) -> None:
-        self.text = Static("", markup=False)
-        self.scroll = VerticalScroll(self.text, id="steps-scroll")
+        self.scroll = Lines(id="steps-scroll")
         super().__init__("Steps", self.scroll, id="steps")
         self._live: Live | None = None
         self._follows = True
@@ -72,14 +69,14 @@ of their own, the last change first. Scrolls; the newest step is kept in sight.
             self.draw()
 
     def on_resize(self) -> None:
-        self.draw()
         self._stay()
 
     def draw(self) -> None:
         """Draws again, at the time it is now."""
-        if self._live is not None:
-            self.entitle(f"Steps ({len(self._live.steps)})")
-            self.text.update(Group(*self._boots(self._live)))
+        live = self._live
+        if live is not None:
+            self.entitle(f"Steps ({len(live.steps)})")
+            self.scroll.show(lambda: self._boots(live))
 
     def _boots(self, live: Live) -> Iterator[Text]:
         names = {run.id: run.playbook for run in live.runs}
@@ -94,7 +91,7 @@ of their own, the last change first. Scrolls; the newest step is kept in sight.
 
     def _lines(self, live: Live, step: records.Step) -> Iterator[Text]:
         """A step in one line; what came of it in the next, where there is no room for it."""
-        width = self.scroll.scrollable_content_region.width
+        width = self.scroll.columns
         line, detail = self._line(live, step, width), shown(step.detail).replace("\n", " ")
         room = width - line.cell_len - 1
         quiet = colour(self.app, "error" if step.status == "failed" else "quiet")

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.text import Text
-from textual.widgets import DataTable
 
 from campaign.cli.text import shown
 from campaign.tui.colours import colour
+from campaign.tui.widgets.rows import Rows
+
+_PADDING = 1
+"""Blanks on each side of a cell."""
 
 
 @dataclass(frozen=True)
@@ -39,74 +42,68 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-class Table(DataTable[Text]):
+class Table(Rows):
     """Rows that are filled by `fill`."""
 
     def __init__(self, *, id: str) -> None:
-        super().__init__(id=id, cursor_type="row", zebra_stripes=False)
-        self._heads: tuple[Column, ...] = ()
+        super().__init__(id=id)
+        self._columns: tuple[Column, ...] = ()
         self._filled: tuple[Row, ...] = ()
-        self._drawn: object = None
+        self._widths: tuple[int, ...] = ()
 
     @property
     def focused_key(self) -> str | None:
         """What the row under the cursor stands for."""
-        rows = self._filled
-        return rows[self.cursor_row].key if 0 <= self.cursor_row < len(rows) else None
+        return self._filled[self.cursor].key if self.cursor < self.count else None
+
+    @property
+    def count(self) -> int:
+        return len(self._filled)
 
     def fill(self, columns: Sequence[Column], rows: Sequence[Row]) -> None:
         """Shows `rows`; the cursor stays on its row where that is still there."""
-        before = self.focused_key
-        self._heads, self._filled = tuple(columns), tuple(rows)
-        self._draw(before)
-
-    def on_resize(self) -> None:
-        self._draw(self.focused_key)
-
-    def _draw(self, focused: str | None) -> None:
-        widths = [max(map(cell_len, texts)) for texts in self._texts()]
-        places = self._places(widths)
-        new = (self._heads, self._filled, places, self.app.theme)
-        if new == self._drawn:
+        new = tuple(columns), tuple(rows)
+        if new == (self._columns, self._filled):
             return
-        self._drawn = new
-        with self.prevent(self.RowHighlighted):
-            self._rebuild(places, widths)
-            keys = [row.key for row in self._filled]
-            if focused in keys:
-                self.move_cursor(row=keys.index(focused), animate=False)
+        before = self.focused_key
+        self._columns, self._filled = new
+        self._widths = tuple(max(map(cell_len, texts)) for texts in self._texts())
+        keys = [row.key for row in self._filled]
+        self.cursor = keys.index(before) if before in keys else 0
+        self.redraw()
+        self.keep_in_sight()
 
-    def _places(self, widths: Sequence[int]) -> tuple[int, ...]:
-        """The columns that there is room for, by their numbers; before there is a size, all."""
-        places = list(range(len(self._heads)))
-        room, padding = self.size.width, 2 * self.cell_padding
-        while room and sum(widths[one] + padding for one in places) > room:
-            least = min(places, key=lambda one: (self._heads[one].need, -one))
-            if self._heads[least].need == Column.need:
+    def heads(self, width: int) -> str:
+        cells = (self._cell(one, self._columns[one].head) for one in self._places(width))
+        return "".join(cells)
+
+    def row(self, index: int, width: int) -> Text:
+        text = Text(no_wrap=True)
+        for place in self._places(width):
+            cell = self._filled[index].cells[place]
+            text.append(self._cell(place, _clean(cell.text)), colour(self.app, cell.colour) or None)
+        return text
+
+    def _cell(self, place: int, text: str) -> str:
+        blanks = " " * (self._widths[place] - cell_len(text))
+        padding = " " * _PADDING
+        right = self._columns[place].right
+        return f"{padding}{blanks if right else ''}{text}{'' if right else blanks}{padding}"
+
+    def _places(self, room: int) -> list[int]:
+        """The columns that there is room for, by their numbers."""
+        places = list(range(len(self._columns)))
+        while sum(self._widths[one] + 2 * _PADDING for one in places) > room:
+            least = min(places, key=lambda one: (self._columns[one].need, -one))
+            if self._columns[least].need == Column.need:
                 break
             places.remove(least)
-        return tuple(places)
+        return places
 
     def _texts(self) -> Iterator[list[str]]:
         """The texts of each column, its head first."""
-        for place, column in enumerate(self._heads):
+        for place, column in enumerate(self._columns):
             yield [column.head, *(_clean(row.cells[place].text) for row in self._filled)]
-
-    def _rebuild(self, places: Sequence[int], widths: Sequence[int]) -> None:
-        self.clear(columns=True)
-        for place in places:
-            column = self._heads[place]
-            head = Text(column.head, justify="right" if column.right else "left")
-            self.add_column(head, width=widths[place])
-        for row in self._filled:
-            self.add_row(*(self._cell(row.cells[one], self._heads[one]) for one in places),
-                         key=row.key)  # fmt: skip
-
-    def _cell(self, cell: Cell, column: Column) -> Text:
-        style = colour(self.app, cell.colour)
-        return Text(
-            _clean(cell.text), style, justify="right" if column.right else "left", no_wrap=True
-        )
 
 
 def _clean(text: str) -> str:

@@ -37,7 +37,7 @@ def handle(connection: socket.socket) -> None:
 
 
 def serve(port: int) -> None:
-    with socket.create_server(("127.0.0.1", port)) as listener:
+    with socket.create_server((os.environ.get("ADDRESS", "127.0.0.1"), port)) as listener:
         while True:
             connection = listener.accept()[0]
             threading.Thread(target=handle, args=(connection,), daemon=True).start()

@@ -1,0 +1,11 @@
+"""What was typed to choose a run, kept while the app lives."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Typed:
+    """The playbook that was planned last, and the variables typed for each playbook."""
+
+    playbook: str = ""
+    variables: dict[str, dict[str, str]] = field(default_factory=dict)
