@@ -78,7 +78,7 @@ def combine(playbooks: Sequence[Playbook]) -> Playbook:
 
 def share_a_file(one: Playbook, other: Playbook) -> bool:
     """Whether both change the same file by patches; one that cannot be read shares none."""
-    return not _files(one).isdisjoint(_files(other))
+    return not patched(one).isdisjoint(patched(other))
 
 
 def _all_removed(playbooks: Iterable[Playbook]) -> frozenset[str]:
@@ -139,7 +139,8 @@ def _variables(playbook: Playbook) -> Iterator[tuple[tuple[str, str], str | None
                     yield (service, name), change.set.get(name)
 
 
-def _files(playbook: Playbook) -> frozenset[tuple[str, str, str]]:
+def patched(playbook: Playbook) -> frozenset[tuple[str, str, str]]:
+    """The files (host, root, path) that it patches; none of a patch that cannot be read."""
     return frozenset(
         (host, root, path)
         for _, change in _changes(playbook)

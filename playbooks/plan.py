@@ -131,10 +131,15 @@ class BootForecast:
 
 @dataclass(frozen=True)
 class Plan:
-    """The boots in order, the last of them the base, and a forecast for each."""
+    """The boots in order, the last of them the base, and a forecast for each.
+
+    `keep`: where all goes well, what the last measured boot has stays, and the way to the base is
+    left for later.
+    """
 
     boots: tuple[Boot, ...]
     forecast: tuple[BootForecast, ...] = field(default=())
+    keep: bool = False
 
     @property
     def measured(self) -> tuple[Boot, ...]:

@@ -102,4 +102,6 @@ def _last_words(following: Following) -> list[str]:
     ]
     if following.exit is Exit.DIRTY:
         return [*lines, "campaign: not everything was put back; run: campaign recover"]
+    if following.kept:
+        return [*lines, f"Kept as changed. To put it back: campaign recover {following.kept[0]}"]
     return [*lines, "Everything was put back."]

@@ -243,6 +243,7 @@ def as_data(outcome: "Outcome") -> dict[str, object]:
             }
             for one in outcome.runs
         ],
+        "kept": outcome.kept,
         "error": outcome.error,
         "remaining": list(outcome.remaining),
     }
@@ -256,6 +257,9 @@ def last_words(outcome: "Outcome", code: Exit, expect: str | None) -> list[str]:
     if outcome.remaining:
         lines.append("DIRTY: not everything could be put back. What is left to do:")
         lines += [f"  - {one}" for one in outcome.remaining]
+    elif outcome.kept:
+        back = f"campaign recover {outcome.runs[-1].id}"
+        lines.append(f"Kept as changed: {outcome.kept}. To put it back: {back}")
     elif code is not Exit.FAULT:
         lines.append("Everything was put back.")
     if code is Exit.UNMET:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from campaign.cli.recovered import kept_data, kept_lines
 from campaign.cli.text import columns, count, money, seconds, shown
 from campaign.engine.guards import guard_name
 from campaign.engine.hooks import hooks_of
@@ -27,6 +28,8 @@ def as_text(planned: Planned, *, diffs: bool) -> str:
 def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
     plan, system = planned.plan, planned.system
     yield f"Plan for {system.campaign}: {_boots(planned)}"
+    for kept in planned.stack:
+        yield from (f"  {line}" for line in kept_lines(kept))
     for playbook in {boot.run: boot.playbook for boot in plan.measured}.values():
         yield from _order(playbook)
     for boot, forecast in zip(plan.boots, plan.forecast, strict=True):
@@ -34,6 +37,7 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
         yield from _boot(planned, boot, forecast, diffs)
     yield ""
     yield f"In all: {_cost(planned)}"
+    yield from _kept(planned)
     if any(one.guessed for one in plan.forecast):
         yield "  Guessed where this ledger has no past cycle or run to go by."
     for one in planned.past:
@@ -73,6 +77,8 @@ def _order(playbook: Playbook | None) -> Iterator[str]:
 def _boots(planned: Planned) -> str:
     measured, cycles = len(planned.plan.measured), planned.plan.cycles
     boots = f"{measured} boot{'s' if measured != 1 else ''} to measure"
+    if planned.plan.keep:
+        return f"{boots}, {cycles - 1} restart{'s' if cycles != 2 else ''}, and 1 for the way back"
     return f"{boots}, {cycles} restart{'s' if cycles != 1 else ''} with the way back"
 
 
@@ -88,8 +94,9 @@ def _down(one: Plan | BootForecast) -> str:
 
 
 def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> Iterator[str]:
-    number = f"{boot.position + 1}/{len(planned.plan.boots)}"
-    yield f"{number}  {boot.title}{_about(boot)}"
+    number, later = f"{boot.position + 1}/{len(planned.plan.boots)}", _later(planned, boot)
+    yield f"{number}  {'keep' if later else boot.title}{_about(boot)}"
+    yield from later
     if boot.playbook is not None and boot.playbook.question:
         yield f"     asks: {boot.playbook.question}"
     for edit in boot.edits:
@@ -115,6 +122,21 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
         yield "     nothing to put back: the base is running already"
     for step in boot.measures:
         yield f"     {_step(step)}"
+
+
+def _later(planned: Planned, boot: Boot) -> tuple[str, ...]:
+    """What a plan that keeps its changes says of the way back; nothing for any other boot."""
+    if not planned.plan.keep or boot.playbook is not None:
+        return ()
+    return ("     nothing is put back or restarted now; later:",)
+
+
+def _kept(planned: Planned) -> Iterator[str]:
+    """What stays at the end."""
+    if planned.plan.keep:
+        files = count(len(planned.plan.measured[-1].edits), "file")
+        yield f"  KEEP: {files} as changed, on the hosts, until campaign recover RUN"
+        yield "  (where the run fails or its verdict is invalid, everything is put back at once)"
 
 
 def _hooks(planned: Planned, boot: Boot) -> Iterator[str]:
@@ -182,6 +204,8 @@ def as_data(planned: Planned) -> dict[str, object]:
         "history": list(planned.past),
         "can_show": list(planned.can_show),
         "without_undo": list(planned.without_undo),
+        "keep": plan.keep,
+        "kept": [kept_data(one) for one in planned.stack],
         "confirm": asdict(confirmed(planned)),
         "boots": [
             _boot_data(boot, forecast, redactor)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from campaign.cli.text import lapse_text
+from campaign.cli.text import lapse_text, when
+from campaign.engine.kept import Kept as KeptRun
 from campaign.operations.kept import Kept
 from campaign.operations.recover import Recovered
 
@@ -27,6 +28,8 @@ def recovered_data(done: Recovered) -> dict[str, object]:
         "unreached": {
             one.host: {"error": str(one.error), "outstanding": one.paths} for one in done.unreached
         },
+        "released": done.released,
+        "kept": [kept_data(one) for one in done.stack],
         "note": done.note,
         "unrecorded": done.unrecorded,
     }
@@ -48,6 +51,7 @@ def _recovered(done: Recovered) -> list[str]:
         if lived.healthy_at is not None:
             lines.append(f"restarted {', '.join(lived.services)}")
     lines += [f"closed run {run}" for run in done.runs]
+    lines += [f"{done.released} keeps nothing any more"] if done.released else []
     did_something = len(lines) > bool(done.note)
     if done.remaining:
         lines.append("DIRTY: what is left to do:")
@@ -60,4 +64,27 @@ def _recovered(done: Recovered) -> list[str]:
         lines.append("Everything else was put back.")
     else:
         lines.append("Everything was put back.")
+    lines += [line for one in done.stack for line in kept_lines(one)]
     return lines
+
+
+def kept_lines(kept: KeptRun) -> Iterator[str]:
+    """What a run keeps, and how it is put back."""
+    yield f"kept by {kept.id} since {when(kept.kept_at)} ({kept.back} puts it back):"
+    for host, path in kept.paths:
+        yield f"  {host}:{path.path}{'' if path.as_kept else '  (someone else has changed it)'}"
+
+
+def kept_data(kept: KeptRun) -> dict[str, object]:
+    """The same for programs."""
+    return {
+        "run": kept.id,
+        "playbook": kept.facts.playbook,
+        "hypotheses": kept.facts.hypotheses,
+        "by": kept.who,
+        "since": kept.kept_at,
+        "paths": [
+            {"host": host, "path": path.path, "as_kept": path.as_kept} for host, path in kept.paths
+        ],
+        "put_back": kept.back,
+    }

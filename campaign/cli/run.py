@@ -22,10 +22,18 @@ if TYPE_CHECKING:
 WORDS = ("supported", "refuted", "inconclusive", "invalid")
 
 
+keep = click.option(
+    "--keep",
+    is_flag=True,
+    help="Leave its changes on the hosts: a condition of later runs, until campaign recover RUN.",
+)
+
+
 @click.command()
 @options.playbooks(required=True)
 @options.variables
 @options.accepted
+@keep
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files.")
 @options.as_json
 @click.pass_context
@@ -34,6 +42,7 @@ def plan(
     playbooks: tuple[str, ...],
     variables: tuple[str, ...],
     accepted: tuple[str, ...],
+    keep: bool,
     diff: bool,
     as_json: bool,
 ) -> None:
@@ -43,7 +52,7 @@ def plan(
         from campaign.cli.execution import Telling, dry
         from campaign.operations.plan import Request
 
-        dry(workspace, Request(playbooks, given, accepted), Telling(diff, as_json), ahead)
+        dry(workspace, Request(playbooks, given, accepted, keep), Telling(diff, as_json), ahead)
 
 
 @click.command()
@@ -59,6 +68,7 @@ def plan(
     help="With --yes-i-mean: these plans, as they are now, need no confirmation for so long.",
 )
 @options.accepted
+@keep
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
 @click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
 @click.option(
@@ -88,6 +98,7 @@ def run(
     yes_i_mean: str | None,
     for_s: float | None,
     accepted: tuple[str, ...],
+    keep: bool,
     dry_run: bool,
     diff: bool,
     as_planned: Path | None,
@@ -112,7 +123,8 @@ def run(
         from campaign.cli.execution import Consent, Telling, dry, execute, execute_alone
         from campaign.operations.plan import Request
 
-        request, telling = Request(playbooks, given, accepted), Telling(diff, as_json, expect)
+        request = Request(playbooks, given, accepted, keep)
+        telling = Telling(diff, as_json, expect)
         if dry_run:
             dry(workspace, request, telling, ahead)
             return Exit.COMPLETED
@@ -131,6 +143,7 @@ def _dialled(workspace: Workspace) -> "Ahead":
 
 
 @click.command()
+@click.argument("run", required=False, default="")
 @click.option(
     "--accept",
     "accepted",
@@ -141,15 +154,16 @@ def _dialled(workspace: Workspace) -> "Ahead":
 )
 @options.as_json
 @click.pass_context
-def recover(context: click.Context, accepted: tuple[str, ...], as_json: bool) -> int:
+def recover(context: click.Context, run: str, accepted: tuple[str, ...], as_json: bool) -> int:
     """Put back what an interrupted run left, restart what ran it, and verify.
 
-    A second call finds nothing to do.
+    What a run was told to keep stays, but for that of RUN, by its id or a part of it. A second
+    call finds nothing to do.
     """
     from campaign.cli.recovered import recovered_data, recovered_text
     from campaign.operations import recover as recovering
 
-    done = recovering.recover(options.left_workspace(context), accepted)
+    done = recovering.recover(options.left_workspace(context), accepted, run)
     if as_json:
         options.print_json({"exit": int(done.exit), **recovered_data(done)})
     else:

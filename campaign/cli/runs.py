@@ -203,7 +203,7 @@ def _changes(found: Shown, diff: bool) -> Iterator[str]:
     kept = kept_edits(found.edits, found.steps)
     alike: dict[tuple[str, str, str, str], list[str]] = {}
     for edit in found.edits:
-        change = edit.host, edit.path, edit.diff, how_back(edit, kept)
+        change = edit.host, edit.path, edit.diff, how_back(edit, kept, found.steps)
         alike.setdefault(change, []).append(_at(found, edit.boot))
     for (host, path, text, back), boots in alike.items():
         yield f"  {host}:{path}  {back}{''.join(boots)}"

@@ -1,12 +1,13 @@
 """status: read from the ledger, quick to start."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from campaign.cli import options
 from campaign.cli.text import columns, count, lapse_text, money, seconds, shown, spent, when
+from campaign.ledger.stack import Staying
 from campaign.operations import status as reading
 from campaign.operations.status import Status
 from hypotheses.hypothesis import GLYPHS
@@ -43,6 +44,28 @@ def host_lines(found: "Contact") -> Iterator[str]:
         )
 
 
+def staying_lines(kept: Staying) -> Iterator[str]:
+    """What a run keeps changed, where, and how it is put back."""
+    names = f" for {', '.join(kept.hypotheses)}" if kept.hypotheses else ""
+    since = f"since {when(kept.kept_at)}"
+    yield f"kept by {kept.run}{names} {since}; to put it back: campaign recover {kept.run}"
+    yield from (f"  {host}:{path}" for host, path in kept.paths)
+
+
+def _stack_lines(found: "Contact", known: Collection[str]) -> Iterator[str]:
+    """What the host has to say of what is kept there, beside what the ledger knows."""
+    for one in found.stack:
+        back = f"campaign recover {one.facts.id}"
+        if one.facts.id not in known:
+            by = f"{one.facts.id} of {one.who}, which this ledger does not know,"
+            yield f"kept by {by} since {when(one.kept_at)}; to put it back: {back}"
+            yield from (f"  {found.host}:{path.path}" for path in one.paths)
+        for path in one.paths:
+            if not path.as_kept:
+                what = f"{path.path}, kept by {one.facts.id}, was changed by someone else"
+                yield f"! host {found.host}: {what}; {back} says what to do"
+
+
 def _lines(found: Status) -> Iterator[str]:
     name = found.campaign.name if found.campaign else "(not run yet)"
     currency = found.campaign.currency if found.campaign else ""
@@ -60,8 +83,11 @@ def _lines(found: Status) -> Iterator[str]:
     for run in found.left:
         what = "could not be put back whole" if run.state == "dirty" else "was interrupted"
         yield shown(f"! {run.id} {what}; run: campaign recover")
+    for kept in found.kept:
+        yield from map(shown, staying_lines(kept))
     for one in found.hosts:
         yield from map(shown, host_lines(one))
+        yield from map(shown, _stack_lines(one, {kept.run for kept in found.kept}))
     yield ""
     yield from _hypotheses(found, currency)
 

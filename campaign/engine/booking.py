@@ -95,15 +95,28 @@ class Books:
                 outcome = "failed" if lived.healthy_at is None else "healthy"
                 self.cycle(boot, run, lived, outcome)
 
-    def close_run(self, run: str, status: str, state: str, at: float, error: str = "") -> None:
-        """Ends a run; where it is clean, its file edits have been put back, or kept as found."""
+    def close_run(
+        self,
+        run: str,
+        status: str,
+        state: str,
+        at: float,
+        error: str = "",
+        *,
+        kept: bool = False,
+        back: float | None = None,
+    ) -> None:
+        """Ends a run; where it is clean, its file edits have been put back, or kept as found.
+
+        Those of a run that is `kept` stay; others were put back at `back`, or when it ended.
+        """
         with Ledger.open(self.recorder.path) as ledger:
             edits = ledger.edits(run)
-            kept = kept_edits(edits, ledger.steps(run))
-        outstanding = [one.id for one in edits if one.put_back_at is None and one not in kept]
+            accepted = kept_edits(edits, ledger.steps(run))
+        outstanding = [one.id for one in edits if one.put_back_at is None and one not in accepted]
         with self.recorder.transaction():
             self.recorder.update(
                 records.Run, run, status=status, state=state, ended_at=at, error=error or None
             )
-            for edit in outstanding if state == "clean" else ():
-                self.recorder.update(records.Edit, edit, put_back_at=at)
+            for edit in outstanding if state == "clean" and not kept else ():
+                self.recorder.update(records.Edit, edit, put_back_at=back or at)

@@ -10,6 +10,7 @@ from math import inf, isinf
 
 from campaign.engine import (
     evidence,
+    kept,
     measure,
     proof,
     survival,
@@ -28,6 +29,7 @@ from campaign.engine.steps import Doing, Steps, kind_of, undo_of
 from campaign.engine.survival import Death
 from campaign.engine.together import all_at_once
 from campaign.ledger import records
+from campaign.ledger.conditions import KEPT
 from campaign.ledger.reads import Ledger
 from campaign.ledger.records import ARM
 from playbooks.diff import unified
@@ -124,8 +126,17 @@ class BootWalk:
             "\n".join(transition.toggles(self.boot)),
             self._started,
         )
-        removed = transition.removes(self.boot)
-        self._session.recorder.add_all([boot, *(records.Removal(self.id, one) for one in removed)])
+        removed = {*transition.removes(self.boot), *self._removed_before()}
+        rows = [records.Removal(self.id, one) for one in sorted(removed)]
+        self._session.recorder.add_all([boot, *rows])
+
+    def _removed_before(self) -> frozenset[str]:
+        """The suspected causes that what is kept removes; those that this ledger knows."""
+        gone = {slug for one in self._session.stack for slug in one.facts.removes}
+        if not gone:
+            return frozenset()
+        with Ledger.open(self._session.workspace.ledger) as ledger:
+            return frozenset(gone.intersection(one.slug for one in ledger.hypotheses()))
 
     def _undo_commands(self, previous: Boot | None) -> None:
         steps = (*previous.before, *previous.measures) if previous else ()
@@ -248,7 +259,10 @@ class BootWalk:
             for name, digest in values.items()
             if not proof.is_session(name)
         }
-        return {**found, **self._versions, **{name: ARM for name in own if name.startswith("env.")}}
+        own |= kept.environment(self._session.stack)
+        arms = {name: ARM for name in own if name.startswith("env.")}
+        standing = {KEPT: kept.condition(self._session.stack)} if self._session.stack else {}
+        return {**found, **self._versions, **standing, **arms}
 
     def _prove(self, moment: str) -> Proof:
         found = proof.read(

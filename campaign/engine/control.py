@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from campaign.engine.conditions import accepts, first_conditions, own_conditions
+from campaign.ledger.conditions import KEPT, NOTHING_KEPT
 from campaign.ledger.reads import Ledger
 from hypotheses.by_rate import named_differences
 from hypotheses.observation import Observation, like_the_newest
@@ -42,19 +43,23 @@ class Control:
 
 @dataclass(frozen=True)
 class Controls:
-    """Finds controls for the `playbooks` of one run; `accepted` are patterns of conditions."""
+    """Finds controls for the `playbooks` of one run; `accepted` are patterns of conditions.
+
+    `kept` is what earlier runs keep changed, as a condition; None: what the ledger knows of that.
+    """
 
     system: System
     ledger: Ledger | None
     playbooks: Sequence[Playbook] = ()
     accepted: tuple[str, ...] = ()
+    kept: str | None = None
 
     def of(self, playbook: Playbook, against: str) -> Control:
         """What `playbook` will be compared with, if that is `against`."""
         planned = self._planned(playbook)
         ahead = self._ahead(playbook, against, planned)
         own = own_conditions(playbook)
-        found = [self._kept(one, own) for one in self._observed(against)]
+        found = [self._compared(one, own) for one in self._observed(against)]
         fit = [one for one in found if planned.items() <= one.conditions.items()]
         if fit or not found:
             return Control(against, like_the_newest(fit), ahead=ahead)
@@ -86,10 +91,15 @@ class Controls:
         return False
 
     def _planned(self, playbook: Playbook) -> dict[str, str]:
-        planned = first_conditions(self.system, playbook)
+        planned = {**first_conditions(self.system, playbook), KEPT: self._condition()}
         return {name: one for name, one in planned.items() if not accepts(self.accepted, name)}
 
-    def _kept(self, one: Observation, own: Collection[str]) -> Observation:
+    def _condition(self) -> str:
+        if self.kept is not None:
+            return self.kept
+        return NOTHING_KEPT if self.ledger is None else self.ledger.kept_condition()
+
+    def _compared(self, one: Observation, own: Collection[str]) -> Observation:
         """Without what may differ: what is accepted, and what the playbook itself sets."""
         kept = {
             name: value

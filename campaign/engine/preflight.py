@@ -36,6 +36,8 @@ def refuse_outstanding(hosts: Hosts) -> None:
             left = hosts.peek(name).journal()
             what = ", ".join(entry.path for entry in left.entries) or "a restart that is due"
             run = origin(hosts.workspace.ledger, left.run)
+            if not left.outstanding:
+                run, what = "a run", "it was interrupted while they were being kept, or put back"
             raise CampaignError(
                 Exit.REFUSED,
                 f"host {name} has changes outstanding of {run}: {what}",

@@ -169,7 +169,7 @@ def _restore_files(way: _Way, hosts: Hosts, watch: Watch) -> None:
 
 
 def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
-    host = _answering(way.name, hosts, watch)
+    host = answering(way.name, hosts, watch)
     watch.say(f"restoring the files of host {way.name}")
     with watch.restoring(way.name) as undoing:
         way.lapses = host.journal().lapses
@@ -213,7 +213,7 @@ def _restart_due(linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], watc
     for _ in range(DIALS):
         try:
             for way in linked:
-                _answering(way.name, hosts, watch)
+                answering(way.name, hosts, watch)
             due = _to_restart(linked, hosts)
             failed = _restart(names, due, hosts, linked, cycles, watch)
             failed = failed or _reload(names, _to_reload(linked, due, hosts), hosts, cycles, watch)
@@ -230,12 +230,12 @@ def _restart_due(linked: Sequence[_Way], hosts: Hosts, cycles: list[Lived], watc
 def _settle(linked: Sequence[_Way], hosts: Hosts, watch: Watch) -> None:
     for way in linked:
         try:
-            _answering(way.name, hosts, watch).settle()
+            answering(way.name, hosts, watch).settle()
         except (HostLost, HostError, CampaignError) as error:
             way.remaining.append(_unanswered(way.name, error))
 
 
-def _answering(name: str, hosts: Hosts, watch: Watch) -> Host:
+def answering(name: str, hosts: Hosts, watch: Watch) -> Host:
     """The host, dialled again and waited for where it does not answer. Errors: CampaignError."""
     try:
         host = hosts[name]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from campaign.engine.belief import MOST_TRIALS, believe
 from campaign.engine.conditions import accepts, planned_conditions
 from campaign.engine.transition import removes
+from campaign.ledger.conditions import KEPT, NOTHING_KEPT
 from campaign.ledger.reads import Ledger
 from hypotheses.by_model import chance_text
 from hypotheses.model import Posterior
@@ -28,13 +29,18 @@ class _Missing(Exception):  # noqa: N818 - it says what is missing
 
 
 def with_rules(
-    plan: Plan, system: System, ledger: Ledger | None, accepted: tuple[str, ...] = ()
+    plan: Plan,
+    system: System,
+    ledger: Ledger | None,
+    accepted: tuple[str, ...] = (),
+    kept: str = NOTHING_KEPT,
 ) -> Plan:
     """The plan with the rule of each reproduction that may stop early. Errors: PlanError.
 
-    `accepted` are the patterns of conditions that may differ from those of earlier trials.
+    `accepted` are the patterns of conditions that may differ from those of earlier trials; `kept`
+    is what earlier runs keep changed, as a condition.
     """
-    maker = _Maker(system, ledger, accepted)
+    maker = _Maker(system, ledger, accepted, kept)
     return replace(plan, boots=tuple(map(maker.ruled, plan.boots)))
 
 
@@ -43,6 +49,7 @@ class _Maker:
     system: System
     ledger: Ledger | None
     accepted: tuple[str, ...]
+    kept: str
 
     def ruled(self, boot: Boot) -> Boot:
         if boot.playbook is None:
@@ -77,7 +84,7 @@ class _Maker:
 
     def _alike(self, action: Reproduce, playbook: Playbook) -> dict[str, str]:
         """The conditions that earlier trials must have had, as far as the plan knows them."""
-        ahead = planned_conditions(self.system, playbook, action)
+        ahead = {**planned_conditions(self.system, playbook, action), KEPT: self.kept}
         return {name: one for name, one in ahead.items() if not accepts(self.accepted, name)}
 
     def _reference(self, playbook: Playbook, alike: dict[str, str]) -> tuple[bool, ...]:

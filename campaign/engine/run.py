@@ -1,10 +1,10 @@
 """Walks a plan boot by boot, judges each run as its boots are done, and always puts back."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from campaign.engine import standing
+from campaign.engine import keeping, standing
 from campaign.engine.aftermath import kept_evidence
 from campaign.engine.begin import run_row
 from campaign.engine.booking import Books
@@ -22,6 +22,7 @@ from campaign.engine.stop import Abandoned, Stopped
 from campaign.engine.wayback import RecordedWay
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
+from campaign.ledger.keeping import KEEP_RUN
 from campaign.ledger.reads import Ledger
 from hypotheses.verdict import Verdict
 from playbooks.hosts.connection import HostError, HostLost
@@ -44,6 +45,7 @@ class Outcome:
     """How an invocation ended: its runs, its exit code, and what a person must still do.
 
     `in_short` is the error for who has followed the run: the line of a failed step has told it.
+    `kept` says what stays changed; empty where everything was to be put back.
     """
 
     runs: tuple[RunResult, ...]
@@ -51,6 +53,7 @@ class Outcome:
     error: str = ""
     remaining: tuple[str, ...] = ()
     in_short: str = ""
+    kept: str = ""
 
 
 @dataclass
@@ -93,6 +96,7 @@ class _Walk:
         self._walks: list[BootWalk] = []
         self._moved: list[Note | StandingMoved] = []
         self._error = ""
+        self._kept = ""
 
     def run(self) -> Outcome:
         code = Exit.COMPLETED
@@ -114,7 +118,8 @@ class _Walk:
             self._fail("failed", f"{type(error).__name__}: {error}")
             self._way_back()
             raise
-        restored = self._way_back()
+        restored = self._keep() if self._plan.keep and code is Exit.COMPLETED else None
+        restored = restored or self._way_back()
         self._tell_moved()
         return self._outcome(Exit.DIRTY if restored.dirty else code, restored)
 
@@ -183,10 +188,18 @@ class _Walk:
             if index < run and running.status == "running":
                 self._close(running, "completed")
 
-    def _close(self, running: _Running, status: str, error: str = "", state: str = "clean") -> None:
+    def _close(
+        self,
+        running: _Running,
+        status: str,
+        error: str = "",
+        state: str = "clean",
+        *,
+        kept: bool = False,
+    ) -> None:
         running.status = status
         running.ended = True
-        self._books.close_run(running.id, status, state, self._session.clock(), error)
+        self._books.close_run(running.id, status, state, self._session.clock(), error, kept=kept)
         if status == "completed":
             self._moved += standing.move(self._session, running.id, running.playbook.hypotheses)
 
@@ -196,6 +209,49 @@ class _Walk:
         for index, running in self._runs.items():
             if index >= since and running.status == "running" and not running.verdict:
                 running.status = status
+
+    def _keep(self) -> Restored | None:
+        """Has the changes of the run stay; None where they are to be put back all the same."""
+        (running,) = self._runs.values()
+        stop = self._session.stop
+        why = stop.why if stop.event.is_set() else keeping.unfit(running.verdict, running.evidence)
+        if not why:
+            try:
+                with stop.putting_back():
+                    return self._stay(running)
+            except keeping.NotKept as error:
+                why = str(error)
+        with suppress(Exception):
+            self._session.emit(Note(f"nothing is kept: {why}", warn=True))
+        return None
+
+    def _stay(self, running: _Running) -> Restored:
+        """The hosts keep what was changed, and then the ledger learns of it. Errors: NotKept."""
+        hosts, left = self._session.hosts, ""
+        undone = frozenset[str]()
+        self._session.stop.say("what it changed is being kept")
+        try:
+            undone = keeping.undo_commands(hosts)
+            keeping.keep(self._session, running.id, self._plan.measured)
+        except (keeping.Undecided, Abandoned) as error:
+            left = f"{error or 'keeping was abandoned'}; run 'campaign recover' to finish it"
+        self._kept = keeping.told(self._plan.measured[-1])
+        try:
+            self._book_kept(running, undone, left)
+        except CampaignError as error:
+            self._error = str(error)
+        return Restored(remaining=(left,) if left else ())
+
+    def _book_kept(self, running: _Running, undone: Collection[str], left: str) -> None:
+        """Errors: CampaignError."""
+        walk = self._walks[-1]
+        for step in (one for one in walk.taken[::-1] if one.id in undone):
+            with walk.doing(f"undo: {step.name}", "undo") as doing:
+                doing.detail = "its undo command was run"
+        with walk.doing("keep what it changed", KEEP_RUN) as doing:
+            doing.detail = self._kept
+        self._session.recorder.add(records.KeptRun(running.id, self._session.clock()))
+        self._close(running, "completed", left, "dirty" if left else "clean", kept=True)
 
     def _way_back(self) -> Restored:
         """Puts everything back. The ledger is told as far as it can be; the hosts come first."""
@@ -262,7 +318,8 @@ class _Walk:
             RunResult(one.id, one.playbook.name, one.status, one.verdict)
             for one in self._runs.values()
         )
-        return Outcome(runs, code, self._error, restored.remaining, self._in_short())
+        remaining = restored.remaining
+        return Outcome(runs, code, self._error, remaining, self._in_short(), self._kept)
 
     def _in_short(self) -> str:
         for running in self._runs.values():

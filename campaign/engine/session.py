@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from getpass import getuser
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from campaign.engine.budget import NO_LIMITS, Limits
 from campaign.engine.dialling import NOBODY, Ahead, dial
@@ -24,6 +25,9 @@ from playbooks.hosts.host import Host
 from playbooks.redact import Redactor
 from playbooks.system import LEASE_S, System
 from playbooks.system import Host as Machine
+
+if TYPE_CHECKING:
+    from campaign.engine.kept import Kept
 
 _REFUSALS = frozenset({"locked", "journal-damaged", "journal-newer"})
 
@@ -217,7 +221,7 @@ class Session:
     """One invocation of the engine. `clock` gives seconds since the epoch.
 
     `accepted` names the conditions that may differ in a comparison; `*` stands for anything.
-    `limits` are what the ledger's costs may come to.
+    `limits` are what the ledger's costs may come to; `stack` is what earlier runs keep changed.
     """
 
     workspace: Workspace
@@ -233,4 +237,5 @@ class Session:
     accepted: tuple[str, ...] = ()
     limits: Limits = NO_LIMITS
     guards: Guards = field(default_factory=no_guards)
+    stack: "tuple[Kept, ...]" = ()
     clock: Callable[[], float] = clock.now

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sqlite3 import Row
 
-from campaign.ledger.conditions import ConditionReads
+from campaign.ledger.conditions import ConditionReads, stored
 from campaign.ledger.query import mapping
 from hypotheses.observation import Counts, Observation, Stopping, like_the_newest
 from hypotheses.verdict import Verdict, Word
@@ -112,7 +112,7 @@ class EvidenceReads(ConditionReads):
             """,
             against,
         )
-        same = {text: alike.items() <= mapping(text).items() for text in {row[0] for row in rows}}
+        same = {text: alike.items() <= stored(text).items() for text in {row[0] for row in rows}}
         return tuple(row["result"] == "fail" for row in rows if same[row["conditions"]])
 
     def condition_names(self) -> frozenset[str]:

@@ -88,6 +88,12 @@ def capacity(db: Database) -> None:
     _execute(db, "013_capacity.sql")
 
 
+@MIGRATIONS()
+def kept(db: Database) -> None:
+    """Runs whose changes stay on the hosts."""
+    _execute(db, "014_kept.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -15,6 +15,7 @@ from campaign.ledger.history import HistoryReads
 from campaign.ledger.live import LiveReads
 from campaign.ledger.owner import Owner
 from campaign.ledger.restarts import RestartReads
+from campaign.ledger.stack import StackReads
 from campaign.ledger.trend import TrendReads
 from campaign.ledger.whole import WholeReads
 from hypotheses.hypothesis import Hypothesis, Standing
@@ -35,6 +36,7 @@ class Ledger(
     HistoryReads,
     LiveReads,
     RestartReads,
+    StackReads,
     TrendReads,
     WholeReads,
 ):

@@ -87,6 +87,15 @@ class RunTerms:
 
 
 @dataclass(frozen=True)
+class KeptRun:
+    """A run that was told to keep what it changed; `put_back_at` is None while that stays."""
+
+    run: str
+    kept_at: float
+    put_back_at: float | None = None
+
+
+@dataclass(frozen=True)
 class Boot:
     """A configuration the system was brought up in. `run` None: the way back to the base.
 

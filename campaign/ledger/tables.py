@@ -10,6 +10,7 @@ Record = (
     records.HypothesisEvent
     | records.Run
     | records.RunTerms
+    | records.KeptRun
     | records.Boot
     | records.Removal
     | records.Cycle
@@ -60,6 +61,7 @@ TABLES: Mapping[type[Record], Table] = {
     records.HypothesisEvent: _table("hypothesis_event", "id hypothesis kind standing by runs"),
     records.Run: _table("run", "id batch playbook kind playbook_sha256 status state owner_boot"),
     records.RunTerms: _table("run_terms", "run schedule"),
+    records.KeptRun: _table("kept_run", "run", key="run"),
     records.Boot: _table("boot", "id batch run effect"),
     records.Removal: _table("removal", "boot hypothesis"),
     records.Cycle: _table("cycle", "id boot run outcome"),

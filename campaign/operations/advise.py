@@ -1,6 +1,6 @@
 """next: the restarts that the workspace's playbooks make possible, the most telling first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -8,6 +8,7 @@ from campaign.engine.belief import believe
 from campaign.engine.budget import NO_LIMITS, Limits, allowed
 from campaign.engine.conditions import but_for_env
 from campaign.errors import CampaignError, Exit
+from campaign.ledger.conditions import KEPT
 from campaign.ledger.reads import Ledger
 from campaign.operations import controls, looks, searches
 from campaign.operations.desk import Desk, baseline
@@ -75,7 +76,8 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
     with Ledger.open(workspace.ledger) as ledger:
         system, playbooks = load(workspace, Request(workspace.playbook_names(), {}))
         held = baseline(system, ledger, playbooks)
-        alike = but_for_env(held[-1].conditions) if held else {}
+        now = held[-1].conditions if held else {KEPT: ledger.kept_condition()}
+        alike = but_for_env(now)
         belief = believe(ledger, system.statistics, alike=alike)
         if belief is None:
             raise CampaignError(
@@ -87,7 +89,7 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
         found = _found(desk)
         there = own.within(allowed(system.budget)).after(ledger.total_cost())
         lacking = {one.name: why for one in found.options if (why := there.lacks(one.price))}
-        unlike = tuple(_unlike(ledger, held))
+        unlike = tuple(_unlike(ledger, now))
         left_out = (*searches.left_out(desk), *looks.left_out(desk))
         past = desk.prices.past(desk.prices.services.values())
     return Advice(
@@ -109,16 +111,17 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
     )
 
 
-def _unlike(ledger: Ledger, held: Sequence[Observation]) -> Iterator[str]:
-    """The baselines that are not held against anything, and in what they differ from the others."""
+def _unlike(ledger: Ledger, now: Mapping[str, str]) -> Iterator[str]:
+    """The baselines that nothing is held against, and in what they differ from conditions `now`."""
     groups: dict[frozenset[tuple[str, str]], list[Observation]] = {}
     for one in ledger.observations_of(kind="baseline"):
         groups.setdefault(frozenset(one.conditions.items()), []).append(one)
     for alike in groups.values():
         conditions = alike[0].conditions
-        if conditions == held[-1].conditions:
+        known = conditions if len(now) > 1 else {KEPT: conditions[KEPT]}
+        if known == now:
             continue
-        apart = some(differences(conditions, held[-1].conditions))
+        apart = some(differences(known, now))
         yield f"baseline {tally(alike)} does not count: {apart}"
 
 

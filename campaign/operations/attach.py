@@ -50,10 +50,14 @@ def batch_of(workspace: Workspace, fragment: str | None) -> records.Run:
 
 @dataclass
 class Following:
-    """What an invocation, a `batch`, has done so far; `news` tells each thing once."""
+    """What an invocation, a `batch`, has done so far; `news` tells each thing once.
+
+    `kept` are the ids of those of its runs that keep what they changed.
+    """
 
     batch: str
     runs: tuple[records.Run, ...] = ()
+    kept: tuple[str, ...] = ()
     _told: set[tuple[str, str]] = field(default_factory=set)
     _counts: Counts | None = None
 
@@ -73,6 +77,7 @@ class Following:
     def news(self, ledger: Ledger) -> Iterator[Event]:
         """What is new since the last call, in the order it happened. Errors: CampaignError."""
         self.runs = ledger.batch_runs(self.batch)
+        self.kept = tuple(run.id for run in self.runs if ledger.kept(run.id) is not None)
         found = sorted(self._events(ledger), key=lambda one: one[0])
         counts = self._trials(ledger)
         for _, kind, key, event in found:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from campaign.ledger.query import mapping
+from campaign.ledger.conditions import stored
 from campaign.operations.runs import Listed, page, shown
 from campaign.workspace import Workspace
 from hypotheses.observation import Counts
@@ -56,12 +56,12 @@ def compare_places(workspace: Workspace, first: int, second: int) -> Compared:
     return compare(workspace, found[first].run.id, found[second].run.id)
 
 
-def _conditions(stored: tuple[str, ...]) -> dict[str, str]:
+def _conditions(texts: tuple[str, ...]) -> dict[str, str]:
     """The conditions of all observations of a run; where they differ, each value."""
     found: dict[str, dict[str, None]] = {}
-    for text in stored:
-        for name, value in mapping(text).items():
-            found.setdefault(name, {})[str(value)] = None
+    for text in texts:
+        for name, value in stored(text).items():
+            found.setdefault(name, {})[value] = None
     return {name: ", ".join(values) for name, values in found.items()}
 
 

@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping
 
+from campaign.engine.kept import condition
 from campaign.engine.session import operator
 from campaign.ledger import records
 from campaign.ledger.connect import is_there
@@ -41,14 +42,19 @@ def keep(
 
 
 def digests(workspace: Workspace, planned: Planned) -> Mapping[str, str]:
-    """What each playbook of a plan does, as a hash: it differs where anything of that does."""
+    """What each playbook of a plan does, as a hash: it differs where anything of that does, or
+
+    what earlier runs keep.
+    """
     config = hashlib.sha256(workspace.config.read_bytes()).hexdigest()
     runs: dict[str, list[str]] = {}
     for boot in planned.plan.measured:
         assert boot.playbook is not None
         runs.setdefault(boot.playbook.name, []).append(digest(list(_parts(boot))))
     # The order of random blocks is drawn anew for each plan.
-    return {name: digest([config, *sorted(parts)]) for name, parts in runs.items()}
+    end = ["keep"] if planned.plan.keep else []
+    end += [condition(planned.stack)] if planned.stack else []
+    return {name: digest([config, *sorted(parts), *end]) for name, parts in runs.items()}
 
 
 def _parts(boot: Boot) -> Iterator[object]:

@@ -88,6 +88,11 @@ def _facts(planned: Planned) -> Iterator[tuple[str, str]]:
             before = edit.before
             state = (before.sha256, before.mode, before.uid, before.gid)
             yield f"{edit.host}:{edit.where}", digest(state)
+    for kept in planned.stack:
+        for at, path in kept.paths:
+            yield f"{at}:{path.path}, which {kept.id} keeps", digest(path.kept)
+    if plan.keep:
+        yield "keeping what it changes", "yes"
     yield "the campaign", system.campaign
     yield "the boots", ", ".join(boot.title for boot in plan.boots)
     for playbook in planned.playbooks:

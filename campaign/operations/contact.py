@@ -14,19 +14,24 @@ from campaign.operations.plan import open_hosts
 from campaign.operations.recover import note_lapses
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError, HostLost
+from playbooks.hosts.stack import KeptRun
 from playbooks.hosts.survey import Holder
 from playbooks.language.problems import LoadError
 
 
 @dataclass(frozen=True)
 class Contact:
-    """A host as it was found. `holder` works on it (None: nobody), `error` is why it is silent."""
+    """A host as it was found. `holder` works on it (None: nobody), `error` is why it is silent.
+
+    `stack` is what runs keep changed there.
+    """
 
     host: str
     holder: Holder | None = None
     outstanding: bool = False
     lapses: tuple[HostLapse, ...] = ()
     error: str = ""
+    stack: tuple[KeptRun, ...] = ()
 
 
 def contact(workspace: Workspace) -> tuple[Contact, ...]:
@@ -55,8 +60,8 @@ def contact(workspace: Workspace) -> tuple[Contact, ...]:
 def _ask(name: str, hosts: Hosts) -> Contact:
     try:
         host = hosts.peek(name)
-        journal, holder = host.journal(), host.survey().holder
+        journal, holder, stack = host.journal(), host.survey().holder, host.stack()
     except (CampaignError, HostError, HostLost) as error:
         return Contact(name, error=str(error))
     lapses = tuple(HostLapse(name, one) for one in journal.lapses)
-    return Contact(name, holder, journal.outstanding, lapses)
+    return Contact(name, holder, journal.outstanding, lapses, stack=stack)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from campaign.ledger.conditions import KEPT
 from campaign.ledger.reads import Ledger
 from campaign.workspace import Workspace
 from hypotheses.observation import Observation, held_against
@@ -69,7 +70,9 @@ def baselines(
     """
     said = declared(workspace)
     found = ledger.observations_of(kind="baseline") if seen is None else seen
-    return held_against(found, said.controls if said else ()) or ledger.baselines(found)
+    kept = {KEPT: ledger.kept_condition()}
+    wanted = [{**one, **kept} for one in (said.controls if said else ())]
+    return held_against(found, wanted) or ledger.baselines(found)
 
 
 def _digest(workspace: Workspace) -> str:

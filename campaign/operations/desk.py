@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.engine.conditions import first_conditions
+from campaign.ledger.conditions import KEPT
 from campaign.ledger.reads import Ledger
 from campaign.ledger.records import ARM
 from campaign.operations.plan import is_one_way
@@ -45,7 +46,7 @@ class Desk:
         """How its trials differ from the baseline's: those could not be weighed together."""
         if driven(playbook) is None or not self.baseline:
             return None
-        planned = first_conditions(self.system, playbook)
+        planned = {**first_conditions(self.system, playbook), KEPT: self.ledger.kept_condition()}
         there = _common(self.baseline[-1].conditions, planned)
         found = differences(_common(planned, there), there)
         return f"{', '.join(found)} of the baseline" if found else None
@@ -61,10 +62,16 @@ def baseline(
     """The baselines under the conditions of most playbooks that remove suspects, all alike.
 
     The newer ones where as many have others; and those that the ledger's own suspects were held
-    against where no playbook has a baseline.
+    against where no playbook has a baseline. None that ran over other kept changes than there are.
     """
-    seen = ledger.observations_of(kind="baseline")
-    return held_against(seen, control_conditions(system, playbooks)) or ledger.baselines(seen)
+    kept = {KEPT: ledger.kept_condition()}
+    seen = [
+        one
+        for one in ledger.observations_of(kind="baseline")
+        if kept.items() <= one.conditions.items()
+    ]
+    wanted = [{**one, **kept} for one in control_conditions(system, playbooks)]
+    return held_against(seen, wanted) or ledger.baselines(seen)
 
 
 def control_conditions(

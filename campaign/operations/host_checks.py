@@ -43,6 +43,7 @@ def _state(
     yield space(name, survey)
     yield _lock(name, survey.holder)
     yield _leftovers(name, host.journal(), survey.holder, ledger)
+    yield from _kept(name, host)
 
 
 def _way(machine: Machine, took_s: float) -> str:
@@ -122,6 +123,19 @@ def _lock(name: str, holder: Holder | None) -> Finding:
     run = f" for {holder.run}" if holder.run else ""
     what = f"{holder.who} works on it{run} (agent pid {holder.pid}, since {since})"
     return Finding(name, "lock", what, "fail", "wait for it to end")
+
+
+def _kept(name: str, host: Host) -> Iterator[Finding]:
+    """What runs keep there on purpose, and whether it is as they left it."""
+    for one in host.stack():
+        paths, back = [path.path for path in one.paths], f"campaign recover {one.facts.id}"
+        other = [path.path for path in one.paths if not path.as_kept]
+        if other:
+            what = f"kept by {one.facts.id}, and changed by someone else since: {listed(other)}"
+            yield Finding(name, "kept", what, "fail", f"put it back: {back}")
+        else:
+            what = f"kept by {one.facts.id} ({one.who}): {listed(paths)}; {back} puts it back"
+            yield Finding(name, "kept", what)
 
 
 def _leftovers(name: str, journal: Journal, holder: Holder | None, ledger: Path) -> Finding:

@@ -7,7 +7,7 @@ from pathlib import Path
 from campaign.engine.belief import believe
 from campaign.engine.counted import unlike
 from campaign.ledger import records
-from campaign.ledger.query import mapping
+from campaign.ledger.conditions import stored
 from campaign.ledger.reads import Ledger
 from campaign.operations.declared import baselines
 from campaign.workspace import Workspace
@@ -152,7 +152,7 @@ def _reproductions(
             unlike=tuple(
                 difference
                 for control in baseline
-                for difference in unlike(mapping(one.conditions), control.conditions, accepted)
+                for difference in unlike(stored(one.conditions), control.conditions, accepted)
             ),
         )
 

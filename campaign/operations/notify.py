@@ -60,6 +60,7 @@ def _message(system: System, outcome: "Outcome", word: str) -> dict[str, object]
         "exit": int(outcome.exit),
         "text": "\n".join(_text(system, outcome, word)),
         "runs": runs,
+        "kept": outcome.kept,
         "error": outcome.error,
         "remaining": list(outcome.remaining),
     }
@@ -71,6 +72,9 @@ def _text(system: System, outcome: "Outcome", word: str) -> Iterator[str]:
     for one in outcome.runs:
         if one.verdict:
             yield f"{one.id}: {one.verdict.word}"
+    if outcome.kept:
+        back = f"campaign recover {outcome.runs[-1].id} puts it back"
+        yield f"kept as changed: {outcome.kept}; {back}"
     if outcome.error:
         yield outcome.error
     yield from outcome.remaining

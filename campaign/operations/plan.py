@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from campaign.engine.control import Controls
 from campaign.engine.dialling import NOBODY, Ahead
@@ -30,6 +31,9 @@ from playbooks.playbook import Command, Playbook, Step
 from playbooks.schedule import Schedule
 from playbooks.system import Service, System
 
+if TYPE_CHECKING:
+    from campaign.engine.kept import Kept
+
 SEEDS = 1_000_000
 """Seeds are drawn below this: as good as any, and short enough to be typed."""
 
@@ -39,11 +43,13 @@ class Request:
     """What is to be planned or run: playbooks by name or path, and variables by name.
 
     `accepted` names the conditions that may differ in a comparison; `*` stands for anything.
+    With `keep` what it changes stays on the hosts.
     """
 
     playbooks: tuple[str, ...]
     variables: Mapping[str, str]
     accepted: tuple[str, ...] = ()
+    keep: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Planned:
 
     `unlike` are the playbooks whose trials cannot be compared, with what differs and what to do;
     `without_undo` names the steps that cannot be taken back; `past` says where restart times come
-    from that are not this ledger's.
+    from that are not this ledger's; `stack` is what earlier runs keep changed on the hosts.
     """
 
     system: System
@@ -62,6 +68,7 @@ class Planned:
     unlike: tuple[Unlike, ...]
     without_undo: tuple[str, ...]
     past: tuple[str, ...] = ()
+    stack: "tuple[Kept, ...]" = ()
 
 
 def check(workspace: Workspace, request: Request) -> tuple[System, tuple[Playbook, ...]]:
@@ -124,7 +131,7 @@ def plan(
     system, playbooks = load(workspace, request)
     with open_hosts(workspace, system, "plan", ahead) as hosts:
         opening(hosts)
-        return plan_on(hosts, workspace, system, playbooks, request.accepted)
+        return plan_on(hosts, workspace, system, playbooks, request.accepted, request.keep)
 
 
 def open_hosts(
@@ -146,33 +153,40 @@ def plan_on(
     system: System,
     playbooks: Sequence[Playbook],
     accepted: tuple[str, ...],
+    keep: bool = False,
 ) -> Planned:
-    """Plans a run of `playbooks`, changing nothing.
+    """Plans a run of `playbooks`, changing nothing. With `keep` its changes are to stay.
 
     Errors: CampaignError (USAGE for a plan that does not fit the hosts, REFUSED where something
     stands in the way, UNREACHABLE).
     """
+    from campaign.engine import keeping, kept
     from campaign.engine.preflight import refuse_outstanding, refuse_unready
     from campaign.engine.rules import with_rules
     from campaign.engine.sides import refuse_unprinted
 
     refuse_outstanding(hosts)
-    playbooks = tuple(map(_seeded, playbooks))
+    stack = kept.kept_on(hosts)
+    kept.refuse_meant(playbooks, system, stack)
+    playbooks, standing = tuple(map(_seeded, playbooks)), kept.condition(stack)
     with _ledger(workspace) as ledger:
         check_accepted(accepted, system, playbooks, ledger)
         try:
             seen, prices = _Seen(hosts), Prices.by(ledger, system, playbooks)
             made = make(system, playbooks, seen.read, prices, seen.facts)
-            made = with_rules(made, system, ledger, accepted)
+            made = with_rules(made, system, ledger, accepted, standing)
+            made = keeping.kept_at_the_end(made) if keep else made
         except PlanError as error:
             raise CampaignError(Exit.USAGE, str(error)) from error
+        kept.refuse_touching(made, stack)
+        kept.refuse_not_as_kept(stack, system, hosts)
         refuse_unprinted(playbooks, ledger, workspace.artifacts)
         refuse_unready(made, system, hosts)
-        controls = Controls(system, ledger, playbooks, accepted)
+        controls = Controls(system, ledger, playbooks, accepted, standing)
         refuse_unreproduced(controls)
         shows, unlike = tuple(can_show(controls, made)), tuple(incomparable(controls))
         past = prices.past(boot.services for boot in made.boots)
-    return Planned(system, playbooks, made, shows, unlike, tuple(_without_undo(made)), past)
+    return Planned(system, playbooks, made, shows, unlike, tuple(_without_undo(made)), past, stack)
 
 
 @dataclass(frozen=True)

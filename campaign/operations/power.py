@@ -7,6 +7,7 @@ from campaign.engine.belief import MOST_TRIALS, believe
 from campaign.engine.conditions import first_conditions
 from campaign.engine.control import Controls
 from campaign.errors import CampaignError, Exit
+from campaign.ledger.conditions import KEPT
 from campaign.ledger.reads import Ledger
 from campaign.operations.desk import leads_back
 from campaign.operations.plan import Request, load
@@ -127,7 +128,7 @@ def power(workspace: Workspace, name: str, variables: Mapping[str, str]) -> Powe
             )
         controls = Controls(system, ledger, (playbook,))
         differs = controls.of(playbook, "baseline").differs
-        planned = first_conditions(system, playbook)
+        planned = {**first_conditions(system, playbook), KEPT: ledger.kept_condition()}
         alike = {one: value for one, value in planned.items() if one not in differs}
         return _Desk(ledger, controls, system.statistics, alike).power(playbook, trials)
 

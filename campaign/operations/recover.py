@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from campaign.engine.booking import Books
+from campaign.engine.kept import Kept as KeptRun
+from campaign.engine.kept import kept_as_told, kept_on
 from campaign.engine.lapses import HostLapse
 from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Hosts
@@ -20,6 +23,8 @@ from campaign.ledger.records import Edit, Run, Step
 from campaign.operations.accept import accept
 from campaign.operations.kept import Kept, booked, unbooked
 from campaign.operations.plan import open_hosts
+from campaign.operations.release import find_kept, refuse_unkept, release, settle_undecided
+from campaign.operations.unkept import charge, close_gone, close_kept, note_staying
 from campaign.workspace import Workspace
 from playbooks.agent import clock
 from playbooks.hosts.connection import HostError
@@ -46,7 +51,8 @@ class Recovered:
 
     `unreached` are hosts that did not answer; `awaiting` are the runs that stay dirty, since they
     may have changed those, or since not all could be put back. `unrecorded` says why the ledger
-    could not be told; no run is closed then.
+    could not be told; no run is closed then. `stack` is what runs still keep on purpose, and
+    `released` the run that was named and keeps nothing any more.
     """
 
     restored: Restored
@@ -56,6 +62,8 @@ class Recovered:
     unreached: tuple[Unreached, ...] = ()
     awaiting: tuple[str, ...] = ()
     unrecorded: str = ""
+    stack: tuple[KeptRun, ...] = ()
+    released: str = ""
 
     @property
     def remaining(self) -> tuple[str, ...]:
@@ -81,31 +89,116 @@ class _Reach:
     note: str = ""
 
 
-def recover(workspace: Workspace, accepted: Sequence[str] = ()) -> Recovered:
+def recover(workspace: Workspace, accepted: Sequence[str] = (), run: str = "") -> Recovered:
     """Puts every host that answers back and closes the runs that nobody is running any more.
 
-    `accepted` are paths, HOST:PATH, and ids of commands, that stay as they are now. Works from the
-    hosts' journals: an unusable ledger or a broken campaign.yaml does not stop it. A second call
-    finds nothing to do. Errors: CampaignError (USAGE where nothing is outstanding at an accepted
-    path, REFUSED where another operator holds a host).
+    What runs keep on purpose stays, but for that of `run`, a part of its id. `accepted` are paths,
+    HOST:PATH, and ids of commands, that stay as they are now. Works from the hosts' journals: an
+    unusable ledger or a broken campaign.yaml does not stop it. A second call finds nothing to do.
+    Errors: CampaignError (USAGE where nothing is outstanding at an accepted path, or `run` is none
+    that keeps anything or was left, REFUSED where another operator holds a host).
     """
     reach = _reach(workspace)
     started = clock.now()
     with reach.hosts as hosts:
         absent = _dial(hosts)
-        kept = accept(workspace, hosts, absent, accepted)
-        restored = put_back(hosts, absent=absent)
+        found = _put_back(workspace, hosts, absent, accepted, run)
     unreached = tuple(Unreached(name, error) for name, error in absent.items())
-    done = Recovered(restored, note=reach.note, accepted=kept, unreached=unreached)
+    done = Recovered(
+        found.restored if found.own is None else _both(found.restored, found.own),
+        note=reach.note,
+        accepted=found.accepted,
+        unreached=unreached,
+        stack=found.stack,
+        released=found.wanted.id if found.wanted and found.own and not found.own.dirty else "",
+    )
     if not is_there(workspace.ledger):
         return done
     try:
         with Recorder.open(workspace.ledger, create=False) as recorder:
             _note_kept(recorder, unbooked(workspace))
             booked(workspace)
-            return _close(Books(recorder, reach.cost), done, reach.hosts.names(), started)
+            books = Books(recorder, reach.cost)
+            named = reach.hosts.names()
+            answered = {*named} - {*absent, *found.silent}
+            done = _close(books, done, found.restored, named, answered, started)
+            if found.wanted is not None and found.own is not None:
+                away = any(name in absent for name in found.wanted.facts.hosts)
+                close_kept(books, found.wanted, found.own, away, started)
+            return done
     except CampaignError as error:
         return replace(done, unrecorded=str(error))
+
+
+@dataclass(frozen=True)
+class _PutBack:
+    """What was done on the hosts. `own`: the way back of the kept run that was `wanted`, if it
+
+    could be gone; `stack` is what is kept after all, but for what `silent` hosts do not tell.
+    """
+
+    restored: Restored
+    accepted: tuple[Kept, ...]
+    stack: tuple[KeptRun, ...]
+    silent: frozenset[str]
+    wanted: KeptRun | None = None
+    own: Restored | None = None
+
+
+def _put_back(
+    workspace: Workspace,
+    hosts: Hosts,
+    absent: Collection[str],
+    accepted: Sequence[str],
+    run: str,
+) -> _PutBack:
+    """Puts back what is outstanding; then what was interrupted in being kept, and `run`."""
+    stack, silent = kept_as_told(hosts, absent)
+    wanted = _wanted(workspace, stack, run) if run else None
+    if wanted is not None:
+        refuse_unkept(accepted, wanted, hosts)
+    kept = () if wanted else accept(workspace, hosts, absent, accepted)
+    restored = put_back(hosts, absent=absent)
+    undecided = settle_undecided(hosts, {*absent, *silent}, stack)
+    if undecided.runs:
+        restored = _both(restored, put_back(hosts, absent=absent))
+    restored = replace(restored, remaining=(*restored.remaining, *undecided.remaining))
+    own = None
+    if wanted is not None and wanted not in undecided.runs and not restored.dirty:
+        failed = release(wanted, hosts)
+        kept = accept(workspace, hosts, absent, accepted)
+        own = put_back(hosts, absent=absent)
+        own = replace(own, remaining=(*own.remaining, *failed))
+    after, silent = kept_as_told(hosts, absent)
+    return _PutBack(restored, kept, after, frozenset(silent), wanted, own)
+
+
+def _both(first: Restored, later: Restored) -> Restored:
+    """What was done first, and then; what is left after that is left of both."""
+    return Restored(
+        (*first.paths, *later.paths),
+        (*first.cycles, *later.cycles),
+        later.remaining,
+        (*first.lapses, *later.lapses),
+    )
+
+
+def _wanted(workspace: Workspace, stack: Sequence[KeptRun], run: str) -> KeptRun | None:
+    """The kept run that is meant; None for one that was left otherwise, which is put back anyway.
+
+    Errors: CampaignError (USAGE).
+    """
+    found = find_kept(stack, run)
+    if found is not None:
+        return found
+    if is_there(workspace.ledger):
+        with suppress(CampaignError), Ledger.open(workspace.ledger) as ledger:
+            left = {one.id for one in _left(ledger)} | {one.run for one in ledger.staying()}
+            if ledger.run(run).id in left:
+                return None
+    there = ", ".join(one.id for one in stack)
+    what = f"{run}: no run of that name keeps anything on the hosts that answer"
+    raise CampaignError(Exit.USAGE, what, f"kept are: {there}" if there else "nothing is kept")
 
 
 def note_lapses(hosts: Hosts, books: Books) -> tuple[HostLapse, ...]:
@@ -118,7 +211,8 @@ def note_lapses(hosts: Hosts, books: Books) -> tuple[HostLapse, ...]:
     if not any(one.lapsed_agents for one in greetings) or any(one.outstanding for one in greetings):
         return ()
     started, restored = clock.now(), put_back(hosts)
-    _close(books, Recovered(restored), hosts.names(), started)
+    done, named = Recovered(restored, stack=kept_on(hosts)), hosts.names()
+    _close(books, done, restored, named, named, started)
     return restored.lapses
 
 
@@ -151,25 +245,32 @@ def _reach(workspace: Workspace) -> _Reach:
     return _Reach(Hosts(workspace, here, "recover", takes_over=True), Cost(), note)
 
 
-def _close(books: Books, done: Recovered, named: Collection[str], started: float) -> Recovered:
+def _close(
+    books: Books,
+    done: Recovered,
+    restored: Restored,
+    named: Collection[str],
+    answered: Collection[str],
+    started: float,
+) -> Recovered:
     """Closes what is interrupted or dirty; the newest of them pays for the way back.
+
+    `named` are the hosts of campaign.yaml, `answered` those that said what is kept there.
 
     A run may have changed a host that did not answer: it stays dirty until that one does.
     """
     with Ledger.open(books.recorder.path) as ledger:
         left = _left(ledger)
-        boots = {run.id: len(ledger.boots(run.id)) for run in left}
         edits = [edit for run in left for edit in ledger.edits(run.id) if edit.put_back_at is None]
-    now, restored = clock.now(), done.restored
-    if left and (restored.paths or restored.cycles):
-        newest = left[0]
-        with books.recorder.transaction():
-            boot = books.way_back(newest.batch, boots[newest.id], started)
-            books.charge_way_back(boot, newest.id, restored, started, now)
+    gone = () if done.restored.dirty else close_gone(books, done.stack, answered)
+    for payer in (*left, *gone)[:1]:
+        charge(books, payer, restored, started)
     unreached = (*_informed(done.unreached, edits), *_unnamed(edits, named, restored.paths))
     state = "dirty" if restored.dirty or unreached else "clean"
     for run in left:
-        books.close_run(run.id, run.status, state, now, run.error or "")
+        if state == "dirty" or not note_staying(books, run, done.stack):
+            at = run.ended_at or clock.now()
+            books.close_run(run.id, run.status, state, at, run.error or "", back=clock.now())
     runs = tuple(run.id for run in left)
     if state == "dirty":
         return replace(done, awaiting=runs, unreached=unreached)

@@ -52,7 +52,7 @@ class Ready:
         """
         seen = self.planned
         planning = (self.hosts, self.workspace, seen.system, seen.playbooks, self.accepted)
-        as_confirmed(confirmed(seen), partial(plan_on, *planning))
+        as_confirmed(confirmed(seen), partial(plan_on, *planning, seen.plan.keep))
 
     def execute(self, emit: Emit, stop: Stop) -> "Outcome":
         """Carries the plan out; whatever happens, what was changed is put back. Then tells."""
@@ -71,6 +71,7 @@ class Ready:
             command=self.command,
             accepted=self.accepted,
             limits=self.limits,
+            stack=self.planned.stack,
             guards=Guards(self.planned.system.guards, partial(broken, self.hosts.peek), stop),
         )
         outcome = execute(self.planned.plan, session)
@@ -112,7 +113,8 @@ def ready(
         holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
         lapses = note_lapses(hosts, Books(recorder, system.cost))
-        make = partial(plan_on, hosts, workspace, system, playbooks, request.accepted)
+        planning = (hosts, workspace, system, playbooks, request.accepted, request.keep)
+        make = partial(plan_on, *planning)
         planned = make() if given is None else as_confirmed(given, make)
         _refuse_incomparable(planned)
         own = limits.within(allowed(system.budget))

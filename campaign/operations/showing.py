@@ -7,6 +7,7 @@ from itertools import groupby
 from campaign.engine.conditions import accepts, first_conditions
 from campaign.engine.control import Control, Controls
 from campaign.errors import CampaignError, Exit
+from campaign.ledger.conditions import KEPT
 from campaign.ledger.reads import Ledger
 from hypotheses.by_time import exposure_of
 from hypotheses.exposure import amount_text, clean_needed, clean_to_separate, rate_interval
@@ -143,7 +144,7 @@ def check_accepted(
         return
     known = ledger.condition_names() if ledger is not None else frozenset[str]()
     known |= {name for one in playbooks for name in first_conditions(system, one)}
-    known |= {f"version.{name}" for name in system.versions}
+    known |= {KEPT, *(f"version.{name}" for name in system.versions)}
     services = {f"env.{name}." for name in system.services}
     for pattern in patterns:
         if not any(accepts([pattern], name) for name in (*known, *services)):

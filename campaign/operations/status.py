@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
 from campaign.ledger.reads import Ledger
+from campaign.ledger.stack import Staying
 from campaign.operations.declared import Declared, baselines, declared
 from campaign.workspace import Workspace
 from hypotheses.hypothesis import Hypothesis
@@ -33,8 +34,8 @@ class Status:
     `baseline` pools the valid baselines that suspects are held against, `tally` is what they show,
     and `unlike` counts the trials of those under other conditions; `running` are runs under way,
     `left` those that were interrupted or could not be put back whole, the newest first. `declared`
-    is what campaign.yaml says, None while it is not valid. `hosts` are as they were found, where
-    they were asked.
+    is what campaign.yaml says, None while it is not valid. `kept` are the runs that keep what they
+    changed, as the ledger has it; `hosts` are as they were found, where they were asked.
     """
 
     campaign: records.CampaignRecord | None
@@ -48,6 +49,7 @@ class Status:
     left: tuple[records.Run, ...]
     latest: records.Run | None
     declared: Declared | None
+    kept: tuple[Staying, ...] = ()
     hosts: "tuple[Contact, ...]" = ()
 
     @property
@@ -65,12 +67,12 @@ class Status:
 
 
 def status_with_hosts(workspace: Workspace) -> Status:
-    """As `status`; where runs were interrupted, the hosts are asked what became of them.
+    """As `status`; where runs were interrupted, or keep what they changed, the hosts are asked what
 
-    The ledger learns what a host did by itself. Errors: as `status`.
+    became of it. The ledger learns what a host did by itself. Errors: as `status`.
     """
     found = status(workspace)
-    if not found.left:
+    if not (found.left or found.kept):
         return found
     from campaign.operations.contact import contact
 
@@ -101,6 +103,7 @@ def status(workspace: Workspace) -> Status:
             left=tuple(run for run in unsettled if run.status != "running"),
             latest=next(iter(ledger.runs(limit=1)), None),
             declared=said,
+            kept=ledger.staying(),
         )
 
 
@@ -127,6 +130,7 @@ class Overview:
     running: tuple[records.Run, ...]
     left: tuple[records.Run, ...]
     stale: bool
+    kept: tuple[Staying, ...] = ()
 
 
 def overview(workspace: Workspace, last: Overview | None = None) -> Overview:
@@ -145,6 +149,7 @@ def overview(workspace: Workspace, last: Overview | None = None) -> Overview:
             running=tuple(run for run in unsettled if run.status == "running"),
             left=tuple(run for run in unsettled if run.status != "running"),
             stale=True,
+            kept=ledger.staying(),
         )
         if runs <= SUMMED_AT_ONCE:
             return with_sums(now, _sums(ledger))

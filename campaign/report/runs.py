@@ -1,11 +1,11 @@
 """What the report says about one run."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
-from campaign.ledger.keeping import kept_edits
+from campaign.ledger.keeping import kept_edits, stays
 from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
 from campaign.ledger.whole import Whole
@@ -134,7 +134,7 @@ def _collect(
         transcripts=_transcripts(run.id, whole),
         judgements=collect_judgements(whole.verdicts),
         figures={one.hypothesis or "": collect_figures(one) for one in whole.verdicts},
-        put_back=_put_back(run, whole.edits, kept_edits(whole.edits, whole.steps)),
+        put_back=_put_back(run, whole.edits, whole.steps),
         status=_status(run, whole.steps, whole.terms.imported_by),
         costs=costs,
     )
@@ -278,9 +278,10 @@ def _share(counts: Counts, what: str) -> str:
 
 
 def _put_back(
-    run: records.Run, edits: Sequence[records.Edit], kept: Collection[records.Edit]
+    run: records.Run, edits: Sequence[records.Edit], steps: Sequence[records.Step]
 ) -> str:
-    """Whether what the run changed is as it was before, but for what its operator `kept`."""
+    """Whether what the run changed is as it was before, but for what its operator kept."""
+    kept = kept_edits(edits, steps)
     left = _places(edit for edit in edits if edit.put_back_at is None and edit not in kept)
     if run.status == "running":
         return "not yet, the run is still under way"
@@ -288,6 +289,8 @@ def _put_back(
         return "not everything: 'campaign recover' puts the rest back or says what to do"
     if run.status == "interrupted" and run.ended_at is None:
         return "not known, its process is gone: 'campaign recover' asks the hosts"
+    if left and stays(steps):
+        return f"kept on purpose: {named(left)}; 'campaign recover {run.id}' puts it back"
     if left:
         return f"not known of {named(left)}: 'campaign recover' asks the hosts"
     if not edits:

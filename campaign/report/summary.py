@@ -7,7 +7,7 @@ from campaign.ledger import records
 from campaign.ledger.costs import Costs
 from campaign.ledger.reads import Ledger
 from campaign.report.costs import CostPart
-from campaign.report.figures import costs_text, counted, failed_text, named
+from campaign.report.figures import costs_text, counted, failed_text, named, time_text
 from campaign.report.scope import Scope
 from campaign.report.standings import HypothesisPart
 from hypotheses.hypothesis import Standing
@@ -52,7 +52,7 @@ def collect_summary(
         baseline=_baseline(ledger.observations_of(kind="baseline")),
         standings=_standings(hypotheses),
         cost=_cost(runs, costs.total, costs.currency, begun=ledger.run_count() > 0),
-        attention=tuple(_attention(unsettled)),
+        attention=(*_attention(unsettled), *_staying(ledger, scope)),
     )
 
 
@@ -97,6 +97,16 @@ def _cost(runs: int, total: Costs, currency: str, *, begun: bool) -> str:
     if not runs and total == Costs(0, 0.0, 0.0, 0.0):
         return "Nothing has been run yet: begin with 'campaign run' and a baseline playbook."
     return f"It took {counted(runs, 'run')}: {costs_text(total, currency)}."
+
+
+def _staying(ledger: Ledger, scope: Scope) -> Iterable[str]:
+    """What runs keep changed on the hosts."""
+    for one in ledger.staying():
+        if scope.takes_in(ledger, ledger.run(one.run)):
+            places = named([f"{host}:{path}" for host, path in one.paths])
+            back = f"'campaign recover {one.run}' puts it back"
+            since = time_text(one.kept_at)
+            yield f"{one.run} keeps what it changed, since {since}: {places}; {back}."
 
 
 def _attention(runs: Iterable[records.Run]) -> Iterable[str]:

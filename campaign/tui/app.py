@@ -15,6 +15,7 @@ from campaign.errors import CampaignError, Exit
 from campaign.operations import status as reading
 from campaign.operations.status import Overview, Sums
 from campaign.tui.dialogs.help import HelpDialog, told_bindings
+from campaign.tui.dialogs.pick import PickDialog
 from campaign.tui.dialogs.recover import RecoverDialog
 from campaign.tui.dialogs.text import TextDialog
 from campaign.tui.ending import Ending
@@ -29,6 +30,7 @@ from campaign.tui.the_app import TheApp
 from campaign.tui.themes import DARK, LIGHT, PLAIN
 from campaign.tui.typed import Typed
 from campaign.tui.widgets.dirty_bar import DirtyBar
+from campaign.tui.widgets.kept_bar import kept_line
 from campaign.workspace import Workspace
 
 # What a run takes is loaded once one is asked for: rows are drawn without it.
@@ -97,6 +99,9 @@ class CampaignApp(TheApp):
         Binding("ctrl+p", "command_palette", "Actions", priority=True, tooltip="All actions"),
         Binding("r", "run", "Run", tooltip="Choose a playbook, see its plan, and run it"),
         Binding("R", "recover", "Recover", key_display="R", tooltip="Put back what a run left"),
+        Binding(
+            "K", "put_back_kept", "Put back", key_display="K", tooltip="Put back what a run keeps"
+        ),
         Binding("y", "copy_command", "Copy", show=False, tooltip="Copy the last command"),
         Binding("ctrl+t", "toggle_theme", "Theme", show=False, tooltip="Dark or light"),
         Binding("q", "quit", "Quit", tooltip="Leave; a run that was started here is asked about"),
@@ -227,13 +232,27 @@ class CampaignApp(TheApp):
         if bar and not self.recovering and not isinstance(self.screen, RecoverDialog):
             self.push_screen(RecoverDialog(bar.first().lines()))
 
-    def recover(self) -> None:
+    def action_put_back_kept(self) -> None:
+        """Asks whether to put back what a run keeps; which, where several do."""
+        kept = self.overview.kept if self.overview is not None else ()
+        names = [kept_line(one) for one in kept]
+
+        def ask(index: int | None) -> None:
+            if index is not None:
+                self.push_screen(RecoverDialog([names[index]], kept[index].run))
+
+        if len(kept) > 1:
+            self.push_screen(PickDialog("Kept by", [one.run for one in kept]), ask)
+        elif kept:
+            ask(0)
+
+    def recover(self, run: str = "") -> None:
         from campaign.tui.recovery import recovery
 
         workspace = self.workspace
         if workspace is not None and not self.recovering:
             self.recovering = True
-            self._recovery.ask(lambda: recovery(workspace))
+            self._recovery.ask(lambda: recovery(workspace, run))
 
     def _recovered(self, found: "Recovery") -> None:
         """Says what was put back; ends the app where it waits for that."""
@@ -302,6 +321,8 @@ class CampaignApp(TheApp):
         if action == "recover":
             left = self.overview.left if self.overview is not None else ()
             return bool(left) and not self.recovering
+        if action == "put_back_kept":
+            return bool(self.overview and self.overview.kept) and not self.recovering
         if action == "copy_command":
             return bool(self.command)
         if action == "toggle_theme":

@@ -17,10 +17,13 @@ class Recovery:
     remaining: tuple[str, ...] = ()
 
 
-def recovery(workspace: Workspace) -> Recovery:
-    """Recovers. Raises nothing: whoever waits for the end has to learn of it."""
+def recovery(workspace: Workspace, run: str = "") -> Recovery:
+    """Recovers, with what `run` keeps where one is named.
+
+    Raises nothing: whoever waits for the end has to learn of it.
+    """
     try:
-        done = recover(workspace)
+        done = recover(workspace, run=run)
     except CampaignError as error:
         return Recovery(error.exit, str(error))
     except Exception as error:  # noqa: BLE001 - in a thread of its own nobody else would tell

@@ -70,8 +70,11 @@ class TheApp(App[int]):
         """
 
     @abstractmethod
-    def recover(self) -> None:
-        """Puts back what runs have left, and says how that ended; see `recovering`."""
+    def recover(self, run: str = "") -> None:
+        """Puts back what runs have left, and what `run` keeps; says how that ended.
+
+        See `recovering`.
+        """
 
     def tell(self, why: str) -> None:
         """Shows one line about something that went wrong."""

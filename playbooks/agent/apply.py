@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from playbooks.agent import durable, reserve
 from playbooks.agent.directories import make, missing, remove_empty
+from playbooks.agent.entries import Entry, new_entry
 from playbooks.agent.files import (
     ABSENT,
     CLAIM,
@@ -26,7 +27,7 @@ from playbooks.agent.files import (
     write_temporary,
 )
 from playbooks.agent.framing import Header
-from playbooks.agent.journal import Entry, Journal, load, new_entry
+from playbooks.agent.journal import Journal, load
 from playbooks.agent.lock import require
 from playbooks.agent.places import Place, as_verb_error, place
 from playbooks.agent.session import Session, VerbError
@@ -65,9 +66,9 @@ def apply(session: Session, request: Header, body: bytes) -> Tuple[Header, bytes
     """Verb: brings `changes` to their content and `restore` to their bases.
 
     Raises VerbError, with nothing changed: "conflict" (a path is not what was expected there),
-    "escape", "not-a-file", "outstanding", "twice". With some files changed, maybe: "denied",
-    "read-only", "disk-full", "io", "conflict"; `changed` names them, and putting back restores
-    them.
+    "escape", "not-a-file", "outstanding", "kept" (by an earlier run), "twice". With some files
+    changed, maybe: "denied", "read-only", "disk-full", "io", "conflict"; `changed` names them, and
+    putting back restores them.
     """
     require(session)
     journal = load(session.state_dir)
@@ -111,8 +112,18 @@ def _entry(journal: Journal, root: str, path: str) -> Tuple[Entry, Live]:
         live = look(at)
     known = journal.entries.get(at.where)
     if known is None:
+        _refuse_kept(journal, at.where)
         _refuse_claimed(at.where, live.state)
     return known or new_entry(at.root, path, live.state), live
+
+
+def _refuse_kept(journal: Journal, where: str) -> None:
+    """What a run keeps changed is no base for another one."""
+    for one in journal.stack:
+        if one.holds(where):
+            run = one.facts["id"]
+            what = f"{where} is kept changed by {run}: put that back first (campaign recover {run})"
+            raise VerbError("kept", what, path=where, run=run)
 
 
 def _refuse_claimed(where: str, state: State) -> None:

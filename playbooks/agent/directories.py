@@ -5,9 +5,10 @@ import errno
 import os
 from typing import List, Tuple
 
-from playbooks.agent import durable
+from playbooks.agent import durable, stack
+from playbooks.agent.entries import Entry
 from playbooks.agent.files import owner_beside
-from playbooks.agent.journal import Entry, Journal
+from playbooks.agent.journal import Journal
 from playbooks.agent.places import components, from_os_error, place
 from playbooks.agent.session import VerbError
 
@@ -44,10 +45,10 @@ def remove_empty(journal: Journal) -> None:
 
     One that holds a file of ours stays noted; one that holds only someone else's stays for good.
     """
-    kept = []
+    kept, own = [], [*journal.entries, *stack.paths(journal.stack)]
     for root, path in sorted(journal.directories, key=_depth, reverse=True):
         prefix = os.path.join(root, path) + "/"
-        ours = any(where.startswith(prefix) for where in journal.entries)
+        ours = any(where.startswith(prefix) for where in own)
         if not _remove(root, path) and ours:
             kept.append((root, path))
     journal.directories = kept[::-1]

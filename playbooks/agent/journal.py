@@ -8,88 +8,37 @@ dies between stop and start.
 A path that is back at its base leaves a trace, for a service may still run what stood there in
 between; traces and service specifications go when the operator says that the services were seen
 to (`settle`).
+
+What runs keep changed on purpose lies in it, too, apart from all that: see stack.py.
 """
 
 import contextlib
 import json
 import os
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-from playbooks.agent import clock, durable, lapse, procfs, reserve
-from playbooks.agent.files import State, discard, sha256, unclaim
+from playbooks.agent import clock, durable, lapse, procfs, reserve, stack
+from playbooks.agent.entries import Command, Entry, Trace, command, entry_json, entry_of
+from playbooks.agent.files import discard, sha256, unclaim
 from playbooks.agent.framing import Header
 from playbooks.agent.lapse import Lapse
 from playbooks.agent.lock import require
-from playbooks.agent.places import components, from_os_error, place
+from playbooks.agent.places import from_os_error, place
 from playbooks.agent.session import Session, VerbError
+from playbooks.agent.stack import KeptRun
 
-VERSION = 1
+VERSION = 2
+_WITHOUT_STACK = 1
+"""What a journal that keeps nothing is written as: earlier versions put that back, too."""
 RELOADED = "reload "
 """Before the name of a service among those to restart: it was reloaded, and runs on."""
-_TICK_S = 1.0 / procfs.TICKS_PER_SECOND
-
-
-class Entry(NamedTuple):
-    """A path that may differ from its base. `intended`: every hash we meant it to have.
-
-    `changed_at`: on the boot clock of boot `boot_id`; a process that can have seen the change
-    has no earlier start. `temporary` is the name of what we write beside the file.
-    """
-
-    root: str
-    path: str
-    base: State
-    intended: Tuple[Optional[str], ...]
-    temporary: str
-    changed_at: float
-    boot_id: str
-
-    @property
-    def where(self) -> str:
-        return os.path.join(self.root, self.path)
-
-    @property
-    def ours(self) -> Set[Optional[str]]:
-        """The hashes that are either the base's or our own doing."""
-        return {self.base.sha256, *self.intended}
-
-    @property
-    def latest(self) -> Optional[str]:
-        """The hash we meant it to have last."""
-        return self.intended[-1] if self.intended else self.base.sha256
-
-    def intending(self, digest: Optional[str]) -> "Entry":
-        """This entry, with one more hash that the path may have."""
-        if digest == self.base.sha256:
-            return self
-        earlier = [one for one in self.intended if one != digest]
-        return self._replace(intended=(*earlier, digest))
-
-
-class Command(NamedTuple):
-    """A command whose effect is outstanding. `check` exits 0 while the effect is in place."""
-
-    id: str
-    do: Tuple[str, ...]
-    undo: Tuple[str, ...]
-    check: Optional[Tuple[str, ...]]
-    cwd: str
-
-
-class Trace(NamedTuple):
-    """A path held something else than its base from `changed_at` to `restored_at`."""
-
-    where: str
-    changed_at: float
-    restored_at: float
-    boot_id: str
 
 
 class Journal:
     """What is outstanding on this host. `directories`: (root, path) of those we made.
 
     `lapses` are what agents did by themselves, for an operator to learn of; nothing of that is
-    outstanding.
+    outstanding. Nor is the `stack` of what runs keep changed, the oldest first.
     """
 
     def __init__(self, state_dir: str) -> None:
@@ -103,6 +52,7 @@ class Journal:
         self.restarting: List[str] = []
         self.directories: List[Tuple[str, str]] = []
         self.lapses: List[Lapse] = []
+        self.stack: List[KeptRun] = []
 
     @property
     def outstanding(self) -> bool:
@@ -172,7 +122,7 @@ class Journal:
         """Makes the journal as it is now durable. Raises VerbError ("disk-full", ...)."""
         path = _path(self.state_dir)
         try:
-            if not (self.outstanding or self.lapses):
+            if not (self.outstanding or self.lapses or self.stack):
                 durable.remove(path)
             else:
                 durable.make_private_dir(self.state_dir)
@@ -184,27 +134,31 @@ class Journal:
         """Removes bases that nothing needs any more, and the reserve with the last of them."""
         if not self.outstanding:
             reserve.release(self.state_dir)
+        if self.stack and not self.outstanding:
+            with contextlib.suppress(VerbError):  # another run has to see whether there is room
+                reserve.hold(self.state_dir)
         folder = os.path.join(self.state_dir, "bases")
-        needed = {entry.base.sha256 for entry in self.entries.values()}
+        kept = (entry for one in self.stack for entry in one.entries)
+        needed = {entry.base.sha256 for entry in (*self.entries.values(), *kept)}
         with contextlib.suppress(OSError):
             for name in os.listdir(folder):
                 if name not in needed:
                     durable.unlink(os.path.join(folder, name))
 
     def _as_json(self) -> Dict[str, Any]:
+        stacked = {"stack": [one.as_json() for one in self.stack]} if self.stack else {}
         return {
-            "version": VERSION,
+            "version": VERSION if self.stack else _WITHOUT_STACK,
             "run": self.run,
             "who": self.who,
             "specs": self.specs,
-            "entries": [
-                {**entry._asdict(), "base": entry.base._asdict()} for entry in self.entries.values()
-            ],
+            "entries": [entry_json(entry) for entry in self.entries.values()],
             "commands": [command._asdict() for command in self.commands],
             "traces": [trace._asdict() for trace in self.traces],
             "restarting": self.restarting,
             "directories": self.directories,
             "lapses": [one.as_json() for one in self.lapses],
+            **stacked,
         }
 
 
@@ -239,41 +193,19 @@ def _fill(journal: Journal, data: Dict[str, Any]) -> None:
             "journal-newer", "the journal of this host was written by a newer campaign: use that"
         )
     journal.run, journal.who, journal.specs = data["run"], data["who"], data["specs"]
-    for fields in data["entries"]:
-        fields.update(base=State(**fields["base"]), intended=tuple(fields["intended"]))
-        entry = Entry(**fields)
-        journal.entries[entry.where] = entry
+    journal.entries = {one.where: one for one in map(entry_of, data["entries"])}
     journal.commands = [command(fields) for fields in data["commands"]]
     journal.traces = _of_this_boot(Trace(**fields) for fields in data["traces"])
     journal.restarting = list(data["restarting"])
     journal.directories = [(root, path) for root, path in data["directories"]]
     journal.lapses = [lapse.from_json(fields) for fields in data.get("lapses", ())]
+    journal.stack = [stack.from_json(fields) for fields in data.get("stack", ())]
 
 
 def _of_this_boot(traces: Iterable[Trace]) -> List[Trace]:
     """A reboot ended every process that could have seen what a trace tells of."""
     boot = procfs.boot_id()
     return [trace for trace in traces if trace.boot_id == boot]
-
-
-def command(fields: Dict[str, Any]) -> Command:
-    """A command from its JSON."""
-    check = fields["check"]
-    return Command(
-        id=fields["id"],
-        do=tuple(fields["do"]),
-        undo=tuple(fields["undo"]),
-        check=None if check is None else tuple(check),
-        cwd=fields["cwd"],
-    )
-
-
-def new_entry(root: str, path: str, base: State) -> Entry:
-    """The entry of a path that is about to leave its base. `root` has no links."""
-    clean = "/".join(components(path))
-    name = ".campaign-" + str(sha256(os.path.join(root, clean).encode("utf-8", "surrogateescape")))
-    changed_at = clock.boot_clock() - _TICK_S
-    return Entry(root, clean, base, (), name[:26] + ".tmp", changed_at, procfs.boot_id())
 
 
 def summary(journal: Journal) -> Header:
@@ -285,6 +217,8 @@ def summary(journal: Journal) -> Header:
         "restarting": len(journal.restarting),
         "run": journal.run,
         "who": journal.who,
+        "kept": len(journal.stack),
+        "undecided": sum(one.stage != stack.KEPT for one in journal.stack),
     }
 
 

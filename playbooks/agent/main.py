@@ -20,6 +20,7 @@ from playbooks.agent import (
     files,
     health,
     journal,
+    keep,
     lease,
     lock,
     probes,
@@ -36,7 +37,7 @@ from playbooks.agent.places import as_verb_error
 from playbooks.agent.session import Handler, Session, VerbError
 from playbooks.agent.wake import Wake
 
-VERSION = 2
+VERSION = 3
 """Of the conversation: raised with every change that an older operator would not understand."""
 
 _PIECE = 65536
@@ -82,6 +83,7 @@ _MODULES = (
     files,
     health,
     journal,
+    keep,
     probes,
     processes,
     putback,

@@ -12,6 +12,7 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from playbooks.agent import reserve
 from playbooks.agent.directories import make, missing, remove_empty
+from playbooks.agent.entries import Command, Entry
 from playbooks.agent.files import (
     ABSENT,
     Live,
@@ -26,7 +27,7 @@ from playbooks.agent.files import (
     write_temporary,
 )
 from playbooks.agent.framing import Header
-from playbooks.agent.journal import Command, Entry, Journal, load
+from playbooks.agent.journal import Journal, load
 from playbooks.agent.lock import require
 from playbooks.agent.places import as_verb_error, place
 from playbooks.agent.session import Session, VerbError

@@ -7,6 +7,7 @@ from typing import Any, Self
 from playbooks.hosts.connection import Channel, Connection
 from playbooks.hosts.files import Change, FileVerbs
 from playbooks.hosts.processes import ProcessVerbs
+from playbooks.hosts.stack import StackVerbs
 from playbooks.hosts.survey import SurveyVerbs
 from playbooks.hosts.testimony import TestimonyVerbs
 from playbooks.system import LEASE_S
@@ -21,7 +22,11 @@ _BEAT_EVERY_S = 15.0
 
 @dataclass(frozen=True)
 class Outstanding:
-    """How much an earlier run left to put back (`entries`, `commands`) or to restart (`traces`)."""
+    """How much an earlier run left to put back (`entries`, `commands`) or to restart (`traces`).
+
+    `kept` counts the runs that keep changes on purpose, and `undecided` those of them that were
+    interrupted on the way there or back.
+    """
 
     entries: int
     commands: int
@@ -29,9 +34,12 @@ class Outstanding:
     restarting: int
     run: str
     who: str
+    kept: int
+    undecided: int
 
     def __bool__(self) -> bool:
-        return bool(self.entries or self.commands or self.traces or self.restarting)
+        left = self.entries or self.commands or self.traces or self.restarting or self.undecided
+        return bool(left)
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class Greeting:
     durable_calls: int
 
 
-class Host(FileVerbs, ProcessVerbs, SurveyVerbs, TestimonyVerbs):
+class Host(FileVerbs, StackVerbs, ProcessVerbs, SurveyVerbs, TestimonyVerbs):
     """An open connection to a host's agent. Its methods may be called from any thread."""
 
     def __init__(self, connection: Connection, who: str, greeting: Greeting) -> None:

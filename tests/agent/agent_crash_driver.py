@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from agent_trees import sha256, snapshot, write
 
-from playbooks.agent import apply, durable, journal, lease, lock, putback
+from playbooks.agent import apply, durable, journal, keep, lease, lock, putback, stack
 from playbooks.agent.session import Session, VerbError
 
 SPECS = {"services": [{"name": "prefill"}], "groups": []}
@@ -37,6 +37,9 @@ Round = tuple[Sequence[Edit], Sequence[str]]
 MOD, RUN, ENV = b"x = 1\n", b"#!/bin/sh\nexec true\n", b""
 
 ONCE, BACK = "edit, add and delete, once", "from boot to boot, and back"
+
+KEPT = [Edit("serve.env", ENV, b"A=1\n"), Edit("new/kept.conf", None, b"k" * 5000)]
+"""What a run keeps that ONCE and BACK have nothing to do with."""
 
 ROUNDS: dict[str, Sequence[Round]] = {
     ONCE: [
@@ -90,7 +93,9 @@ class Stage:
         putback.put_back(session, {"paths": None}, b"")
         journal.settle(session, {}, b"")
 
-    def apply(self, session: Session, edits: Sequence[Edit], restore: Sequence[str]) -> None:
+    def apply(
+        self, session: Session, edits: Sequence[Edit], restore: Sequence[str], run: str = "run-1"
+    ) -> None:
         changes = [
             {
                 "root": str(self.tree),
@@ -104,7 +109,7 @@ class Stage:
         request = {
             "changes": changes,
             "restore": [(str(self.tree), path) for path in restore],
-            "run": "run-1",
+            "run": run,
             "who": "driver",
             "specs": SPECS,
         }
@@ -146,6 +151,67 @@ class LapsingStage(Stage):
         lease.put_back(session)
         assert len(journal.load(str(self.state)).lapses) == 1
         journal.settle(session, {}, b"")
+
+
+class KeepingStage(Stage):
+    """The run keeps what it changed; then it is put back after all."""
+
+    def play(self, rounds: Sequence[Round]) -> None:
+        session = self.agent()
+        for edits, restore in rounds:
+            self.apply(session, edits, restore)
+        keep_run(session, "run-1")
+        keep.release(session, {"run": "run-1"}, b"")
+        putback.put_back(session, {"paths": None}, b"")
+        journal.settle(session, {}, b"")
+
+    def recover(self) -> None:
+        """A run that is kept has all that it changed; then it is put back."""
+        session = self.agent()
+        for one in journal.load(str(self.state)).stack:
+            for edit in ROUNDS[ONCE][0][0]:
+                path = self.tree / edit.path
+                assert (path.read_bytes() if path.exists() else None) == edit.new, edit.path
+            keep.release(session, {"run": one.run}, b"")
+        lock.release(session)
+        super().recover()
+
+
+class KeptStage(Stage):
+    """Another run keeps KEPT: it stays, whatever becomes of this one."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        session = self.agent()
+        self.apply(session, KEPT, [], "run-0")
+        keep_run(session, "run-0")
+        lock.release(session)
+        self.original = snapshot(self.tree)
+        self.kept = journal.load(str(self.state)).stack
+
+    def check(self, when: str) -> None:
+        found = snapshot(self.tree)
+        seen = {path: what for path, what in found.items() if "__pycache__" not in path}
+        assert seen == self.original, (when, seen, self.original)
+        left = journal.load(str(self.state))
+        assert (left.stack, left.outstanding) == (self.kept, False), when
+        for entry in self.kept[0].entries:
+            left.base_bytes(entry)
+
+
+class LapsingKeptStage(KeptStage):
+    """The operator of the run is gone: its agent puts back that run alone."""
+
+    def play(self, rounds: Sequence[Round]) -> None:
+        session = self.agent()
+        for edits, restore in rounds:
+            self.apply(session, edits, restore)
+        lease.put_back(session)
+        journal.settle(session, {}, b"")
+
+
+def keep_run(session: Session, run: str) -> None:
+    keep.keep(session, {"run": run, "stage": stack.KEPT, "facts": {"id": run}}, b"")
 
 
 def crashes_at(call: int, work: Callable[[], None]) -> bool:
@@ -242,6 +308,12 @@ def enumerate_full_disks(stage: Stage, rounds: Sequence[Round]) -> int:
 SCENARIOS: dict[str, Callable[[Path], int]] = {
     "lapse": lambda own: enumerate_crashes(LapsingStage(own), ROUNDS[ONCE]),
     "full": lambda own: enumerate_full_disks(Stage(own), ROUNDS[BACK]),
+    "kept, and put back": lambda own: enumerate_crashes(KeepingStage(own), ROUNDS[ONCE]),
+    "beside a kept one": lambda own: enumerate_crashes(KeptStage(own), ROUNDS[BACK][:2]),
+    "beside a kept one, full": lambda own: enumerate_full_disks(KeptStage(own), ROUNDS[BACK][:2]),
+    "beside a kept one, lapse": lambda own: enumerate_crashes(
+        LapsingKeptStage(own), ROUNDS[BACK][:1]
+    ),
     "lapse, full": lambda own: enumerate_full_disks(LapsingStage(own), ROUNDS[ONCE]),
     **{
         name: lambda own, rounds=rounds: enumerate_crashes(Stage(own), rounds)

@@ -90,6 +90,19 @@ class Crashing:
         self.stage.check_untouched(when)
         self.stage.check_recovered(when)
 
+    def is_kept(self, when: str) -> bool:
+        """Recovers. Whether something is kept: then all that the run changed, and running."""
+        recovered = self.stage.run("recover")
+        assert recovered.code == 0, (when, recovered.out)
+        if "kept by" not in recovered.out:
+            return False
+        rule = (self.stage.root / "src" / "rule.py").read_text(encoding="utf-8")
+        assert "False" in rule, when
+        assert (self.stage.root / "src" / "notes" / "why.txt").exists(), when
+        assert "bug False" in self.stage.toy.ask("/health"), when
+        assert self.stage.toy.ask("/env") == "safe", when
+        return True
+
     def is_interrupted(self) -> bool:
         """Whether the listing says so of the newest run."""
         return "interrupted" in self.stage.run("runs", "list").out.splitlines()[1]
@@ -141,6 +154,24 @@ def test_the_operator_dies_at_any_call(crashing: Crashing, victims: str, chunk: 
         if "[1/" in ended.err:
             assert crashing.is_interrupted(), when
         crashing.check(when)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_to_be_kept_is_kept_whole_or_not_at_all(crashing: Crashing) -> None:
+    """Killed with its agent at any call; and again on the way back from there."""
+    stage, ends = crashing.stage, 0
+    for call in range(1, LIMIT, 1 if ALL else 16):
+        when = f"both:{call}"
+        ended = stage.run("run", "both", "-y", "--keep", CAMPAIGN_CRASH=when)
+        if crashing.is_kept(when):
+            stage.run("recover", "both", CAMPAIGN_CRASH=f"both:{2 + 13 * ends}")
+            ends += 1
+            if crashing.is_kept(when):
+                stage.run("recover", "both")
+        crashing.check(when)
+        if ended.code == 0 and ends > (LIMIT if ALL else 1):
+            return
+    assert ends, "no run was kept"
 
 
 MOMENTS = ("[1/2]", "  1  ", "  3  ", "  4  ", "[2/2]", "undo: ")

@@ -89,6 +89,18 @@ def test_recover_reloads_what_a_killed_run_had_reloaded(reloading: Stage) -> Non
     reloading.check_recovered()
 
 
+def test_recover_reloads_what_a_kept_run_had_reloaded(reloading: Stage) -> None:
+    pid = reloading.rows("SELECT max(pid) AS pid FROM service_state")[0]["pid"]
+    kept = reloading.run("run", "reloading", "-y", "--keep", "-e", "trials=5")
+    assert kept.code == 0, kept.err
+    assert "bug False" in reloading.toy.ask("/health")
+    assert reloading.run("plan", "safe-mode").code == 0
+    assert reloading.run("recover", "reloading").code == 0
+    reloading.check_untouched()
+    reloading.check_recovered()
+    assert reloading.rows("SELECT max(pid) AS pid FROM service_state")[0]["pid"] == pid
+
+
 def test_a_boot_that_restarts_follows_one_that_reloads(reloading: Stage) -> None:
     ended = reloading.run("run", "reloading", "safe-mode", "-y")
     assert ended.code == 0, ended.err

@@ -150,6 +150,20 @@ def test_both_go_through_a_restart_at_once_there_and_back(pair: Pair) -> None:
     assert status["total"]["restarts"] == 2
 
 
+def test_both_keep_what_was_changed_and_are_put_back_together(pair: Pair) -> None:
+    _write(pair, "meet", "again", "again")
+    done = pair.toy.run("run", "meet", "-y", "--keep")
+    assert done.returncode == 0, done.stderr
+    assert "Kept as changed: 2 files on alpha, beta." in done.stderr
+    for name, folder in pair.folders.items():
+        assert (folder / f"{name}.env").read_text() == "MODE=again\n"
+    assert "is kept changed by meet-" in pair.toy.run("plan", "meet").stderr
+    back = pair.toy.run("recover", "meet")
+    assert back.returncode == 0, (back.stdout, back.stderr)
+    assert "restarted one, two" in back.stdout
+    pair.check_as_before()
+
+
 def test_a_crash_of_one_ends_the_wait_for_the_other(pair: Pair) -> None:
     """It is the crash that is told, not the end of the wait."""
     _write(pair, "broken", "hang", "crash")

@@ -60,6 +60,34 @@ def kept(alpha: Machine, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
         yield made
 
 
+@pytest.fixture
+def lone(gamma: Machine, tmp_path: Path) -> Iterator[UnitToy]:
+    """The toy workspace with its service on a machine that may be booted."""
+    with unit_toy(gamma, tmp_path / "toy", "keeping") as made:
+        yield made
+
+
+def test_what_is_kept_outlives_another_operators_lease_and_a_boot(lone: UnitToy) -> None:
+    with (lone.root / "campaign.yaml").open("a") as file:
+        file.write("lease: 5s\n")
+    before = lone.files()
+    done = lone.run("run", "fix", "-y", "--keep", "-e", "trials=5")
+    assert done.returncode == 0, done.stderr
+    kept, running = lone.files(), lone.trying("safe-mode", trials=100_000)
+    running.kill()
+    running.communicate()
+    wait_until(lambda: lone.files() == kept != before, WAIT_S, "its own files to be put back")
+    wait_until(
+        lambda: "host there put itself back" in lone.run("status").stdout, WAIT_S, "its word"
+    )
+    lone.machine.reboot()
+    wait_until(lambda: "bug False" in health(lone), WAIT_S, "the service to be up")
+    assert "kept by fix-" in lone.run("plan", "safe-mode").stdout
+    back = lone.run("recover", "fix")
+    assert back.returncode == 0, (back.stdout, back.stderr)
+    lone.check_as_before(before)
+
+
 def change(path: Path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text

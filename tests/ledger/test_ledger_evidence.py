@@ -48,7 +48,7 @@ def test_an_observation_comes_with_counts_restart_and_conditions(
             run="topk-aaaaaa",
             playbook="topk",
             arm="treatment",
-            conditions={"concurrency": "40", "host": "gpu-a"},
+            conditions={"kept": "nothing", "concurrency": "40", "host": "gpu-a"},
         ),
     )
 
@@ -134,7 +134,7 @@ def test_conditions_broken_by_redaction_are_kept_as_text(
 ) -> None:
     observe(recorder, make_run(), ["pass"], conditions=text)
     (observation,) = ledger.observations_of()
-    assert observation.conditions == {"unreadable": text}
+    assert observation.conditions == {"kept": "nothing", "unreadable": text}
 
 
 def test_a_number_of_trials_that_an_older_version_stored_is_no_condition(
@@ -148,8 +148,8 @@ def test_a_number_of_trials_that_an_older_version_stored_is_no_condition(
     observe(recorder, make_run("other-1"), ["fail"], conditions=json.dumps(other))
     assert [one.run for one in ledger.baselines()] == ["other-1"]
     old, new, loaded = ledger.observations_of()
-    assert old.conditions == new.conditions == known
-    assert loaded.conditions == {**known, "load": "9"}
+    assert old.conditions == new.conditions == {"kept": "nothing", **known}
+    assert loaded.conditions == {"kept": "nothing", **known, "load": "9"}
     assert len(ledger.restarts(alike=known)) == 2
 
 

@@ -42,6 +42,34 @@ def test_an_interrupted_run_is_offered_recovery(toy: Toy) -> None:
     assert toy.tree() == before
 
 
+def test_what_a_run_keeps_is_shown_and_put_back(toy: Toy) -> None:
+    toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
+    before = toy.tree()
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "rule")
+        await pilot.press("r")
+        await shows(pilot, "Does it fail in safe mode?")
+        await pilot.press(*"fix")
+        await shows(pilot, "campaign run fix")
+        await pilot.press("ctrl+k")
+        await shows(pilot, "campaign run fix --keep")
+        await pilot.press("ctrl+s")
+        await shows(pilot, "KEEP: 2 files as changed")
+        await pilot.press("y")
+        await shows(pilot, "KEPT  fix-", "for rule: 2 files on here since", "idle")
+        await pilot.press("K")
+        await shows(pilot, "Every host is put back")
+        assert "DIRTY" not in text(app)
+        await pilot.press("ctrl+s")
+        await shows(pilot, "keeps nothing any more", "Everything was put back.")
+        await pilot.press("escape")
+        await until(pilot, lambda: "KEPT" not in text(app))
+
+    drive(toy.root, script)
+    assert toy.tree() == before
+
+
 def test_what_is_left_to_do_stays_on_the_bar_and_can_be_copied(toy: Toy) -> None:
     toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
     kill_a_run(toy)
@@ -69,9 +97,9 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Event:
     """Recoveries put back once it is set, as if a service took so long to start."""
     opened = Event()
 
-    def held(workspace: Workspace) -> Recovered:
+    def held(workspace: Workspace, run: str) -> Recovered:
         assert opened.wait(60)
-        return recover(workspace)
+        return recover(workspace, run=run)
 
     monkeypatch.setattr(recovery, "recover", held)
     return opened

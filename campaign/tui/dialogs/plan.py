@@ -32,6 +32,7 @@ def arguments(planned: Planned, request: Request) -> list[str]:
     ]
     return [
         *words,
+        *(("--keep",) if request.keep else ()),
         *(("--yes-i-mean", planned.system.campaign) if planned.system.protected else ("--yes",)),
     ]
 

@@ -13,7 +13,10 @@ from campaign.workspace import Workspace
 
 
 class RecoverDialog(ActionDialog):
-    """Asks whether to recover from what `left` names; the app then does, and says how it ended."""
+    """Asks whether to recover from what `left` names; the app then does, and says how it ended.
+
+    With `run` that is what this run keeps.
+    """
 
     heading = "Recover"
     verb = "Recover"
@@ -21,9 +24,10 @@ class RecoverDialog(ActionDialog):
         Binding("ctrl+s", "act", "Recover", priority=True, tooltip="Put back what is left")
     ]
 
-    def __init__(self, left: Sequence[str]) -> None:
+    def __init__(self, left: Sequence[str], run: str = "") -> None:
         super().__init__()
         self._left = "\n".join(left)
+        self._run_kept = run
 
     def compose_fields(self) -> ComposeResult:
         yield Static(self._left, markup=False)
@@ -37,10 +41,10 @@ class RecoverDialog(ActionDialog):
         """There is nothing to take."""
 
     def arguments(self) -> Sequence[str]:
-        return ["recover"]
+        return ["recover", self._run_kept] if self._run_kept else ["recover"]
 
     def act(self, workspace: Workspace) -> None:
         """The app does it."""
 
     def done(self) -> None:
-        app_of(self).recover()
+        app_of(self).recover(self._run_kept)

@@ -35,13 +35,21 @@ class RunDialog(ModalScreen[None]):
 
     HELP = """
 Choose a playbook: type to narrow the list, up and down to move in it, Enter for its variables, and
-Enter again for its plan. Planning asks the hosts and changes nothing.
+Enter again for its plan. Planning asks the hosts and changes nothing. ^k has its changes stay on
+the hosts until they are put back by the run's name.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Up", show=False),
         Binding("down", "move(1)", "Down", show=False),
         Binding("ctrl+s", "plan", "Plan", priority=True, tooltip="Make its plan, and show it"),
+        Binding(
+            "ctrl+k",
+            "keep",
+            "Keep",
+            priority=True,
+            tooltip="Leave what it changes on the hosts, or put it back as usual",
+        ),
         COPY_COMMAND,
         HELP_IN_DIALOGS,
         Binding(
@@ -64,6 +72,7 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         self._wrong = Static("", markup=False, classes="wrong")
         self._attempt: Attempt | None = None
         self._awaited = ""
+        self._keep = False
         self._read: Reading[tuple[Offered, ...]] = Reading(self, self._list_them, self._failed)
 
     def compose(self) -> ComposeResult:
@@ -162,7 +171,8 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
         """The playbook with those variables that are not as it says itself."""
         given = one.playbook.vars if one.playbook else {}
         typed = self._all.variables.get(one.name, {})
-        return Request((one.name,), {n: v for n, v in typed.items() if given.get(n) != v})
+        own = {name: value for name, value in typed.items() if given.get(name) != value}
+        return Request((one.name,), own, keep=self._keep)
 
     def _say_command(self) -> None:
         words = self._words()
@@ -173,7 +183,13 @@ Enter again for its plan. Planning asks the hosts and changes nothing.
             return ()
         request = self._request(self._chosen)
         pairs = (word for n, v in request.variables.items() for word in ("-e", f"{n}={v}"))
-        return ["run", *request.playbooks, *pairs]
+        return ["run", *request.playbooks, *pairs, *(["--keep"] if request.keep else [])]
+
+    def action_keep(self) -> None:
+        """Has its changes stay, or be put back as usual."""
+        self._keep = not self._keep
+        self._begin_anew()
+        self._say_command()
 
     @on(Input.Submitted, "#narrow")
     @on(OptionList.OptionSelected, "#playbooks")

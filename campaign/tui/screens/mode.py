@@ -1,4 +1,4 @@
-"""What the screens of all modes share: the campaign line, the bar of a dirty host, the keys."""
+"""What the screens of all modes share: the campaign line, what is left on hosts, the keys."""
 
 from abc import abstractmethod
 
@@ -8,6 +8,7 @@ from textual.screen import Screen
 from campaign.tui.the_app import app_of
 from campaign.tui.widgets.campaign_line import CampaignLine
 from campaign.tui.widgets.dirty_bar import DirtyBar
+from campaign.tui.widgets.kept_bar import KeptBar
 from campaign.tui.widgets.keys import Keys
 
 
@@ -29,6 +30,7 @@ class ModeScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield CampaignLine()
         yield DirtyBar()
+        yield KeptBar()
         yield from self.compose_body()
         yield Keys()
 

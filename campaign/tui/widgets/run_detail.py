@@ -182,10 +182,10 @@ The command in the frame prints the same.
         kept = kept_edits(one.edits, one.steps)
 
         def change(edit: records.Edit) -> tuple[str, str, str, str]:
-            return edit.host, edit.path, edit.diff, how_back(edit, kept)
+            return edit.host, edit.path, edit.diff, how_back(edit, kept, one.steps)
 
         for (host, path, diff, back), _ in groupby(sorted(one.edits, key=change), change):
-            tint = "quiet" if back == "put back" else "error"
+            tint = "error" if back == "NOT put back" else "quiet"
             yield Text.assemble(f"{shown(host)}:{shown(path)}  ", (back, self._tint(tint)))
             yield from (self._diff_line(line) for line in diff.splitlines())
 
