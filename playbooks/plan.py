@@ -359,21 +359,14 @@ def _transitions(system: System, boots: Sequence[Boot]) -> Iterator[Boot]:
         names = {*boot.services, *stale}
         reload = bool(names) and (boot.reload or not boot.services) and stale <= reloaded
         services = tuple(one for one in system.services if one in names)
-        batch = boot.batch if boot.services and not reload else batch
-        linked = _restarting(system, boot, expand(system, names), batch)
-        if reload:
-            linked = replace(boot, services=services, reload=True)
+        if not reload:
+            services = expand(system, names)
+            batch = boot.batch if boot.services else batch
+        turns = batches(services, system.restart_groups, 0 if reload else batch)
+        linked = replace(boot, services=services, reload=reload, batch=batch, batches=turns)
         runs.update(dict.fromkeys(linked.services, linked))
         reloaded = {*reloaded, *services} if reload else reloaded - {*linked.services}
         yield linked
-
-
-def _restarting(system: System, boot: Boot, services: tuple[str, ...], batch: int) -> Boot:
-    """The boot as it restarts all of `services`."""
-    planned = batches(services, system.restart_groups, batch)
-    return replace(
-        boot, services=services, reload=False, batch=batch if planned else 0, batches=planned
-    )
 
 
 def _leaves(started_in: Boot, boot: Boot) -> bool:

@@ -66,7 +66,7 @@ def _restarts(found: History) -> Iterator[tuple[str, ...]]:
     for one in found.restarts:
         means = (one.drain_s, one.down_s, one.warmup_s, one.downtime_s)
         yield (
-            ", ".join(one.services.split()),
+            ", ".join(one.services.split()) + (f" in batches of {one.batch}" if one.batch else ""),
             str(one.restarts),
             str(one.failed),
             *("-" if mean is None else seconds(mean) for mean in means),

@@ -58,20 +58,26 @@ class _Looks:
             thread.join()
 
     def _keep(self) -> None:
-        """Looks until it is over; the last look ends an outage, or is as far as it is known."""
-        self._look()
-        while not self._over.wait(self._availability.every_s):
+        """Looks until it is over; the last look ends an outage, or is as far as it is known.
+
+        A host that cannot be reached says nothing of the service, and is not waited for.
+        """
+        try:
             self._look()
-        if self._open:
-            self._look()
+            while not self._over.wait(self._availability.every_s):
+                self._look()
+            if self._open:
+                self._look()
+        except CampaignError:
+            self.answered = False
 
     def _look(self) -> None:
-        """Asks once. A host that does not answer says nothing of the service."""
+        """Asks once. Errors: CampaignError where there is no way to the host."""
         began, asked = time.monotonic(), self._availability
+        host = self._hosts.peek(asked.on)
         try:
-            host = self._hosts.peek(asked.on)
             found = host.probe(asked.probe, timeout_s=asked.timeout_s)
-        except (HostError, HostLost, CampaignError):
+        except (HostError, HostLost):
             return
         self.answered = True
         at = found.at - (time.monotonic() - began)

@@ -71,13 +71,16 @@ class CapacityReads(Reader):
         )
         return {row["name"]: row["lost_s"] for row in rows}
 
-    def rollouts(self, services: Sequence[str], batch: int) -> Rollouts | None:
-        """Of exactly `services`, by `batch` replicas at a time (0: all at once); None: none yet."""
+    def rollouts(self, services: Sequence[str], batch: int | None = None) -> Rollouts | None:
+        """Of exactly `services`, by `batch` replicas at a time (0: all at once, None: any number).
+
+        None where there were none yet.
+        """
         (row,) = self._rows(
             """
             SELECT count(*) AS restarts, avg(downtime_s) AS downtime_s, avg(lost_s) AS lost_s
             FROM cycle_capacity JOIN cycle ON cycle.id = cycle
-            WHERE outcome = 'healthy' AND services = ? AND batch = ?
+            WHERE outcome = 'healthy' AND services = ?1 AND (?2 IS NULL OR batch = ?2)
             """,
             " ".join(services),
             batch,

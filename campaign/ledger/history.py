@@ -8,7 +8,8 @@ from campaign.ledger.query import Reader
 @dataclass(frozen=True)
 class RestartTimes:
     """The restart cycles of `services` (space separated, in one cycle): how many, and how many did
-    not end healthy; the means of those that did, in seconds, None where none did.
+    not end healthy; the means of those that did, in seconds, None where none did. `batch` replicas
+    went down at a time; 0: all at once.
     """
 
     services: str
@@ -18,6 +19,7 @@ class RestartTimes:
     down_s: float | None
     warmup_s: float | None
     downtime_s: float | None
+    batch: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class HistoryReads(Reader):
     """Reads for looking back."""
 
     def restart_times(self) -> tuple[RestartTimes, ...]:
-        """By the services that were restarted together, the most frequent first."""
+        """By the services that were restarted together, and how, the most frequent first."""
         return self._records(
             RestartTimes,
             """
@@ -49,8 +51,10 @@ class HistoryReads(Reader):
                    avg(drain_s) FILTER (WHERE outcome = 'healthy') AS drain_s,
                    avg(down_s) FILTER (WHERE outcome = 'healthy') AS down_s,
                    avg(warmup_s) FILTER (WHERE outcome = 'healthy') AS warmup_s,
-                   avg(downtime_s) FILTER (WHERE outcome = 'healthy') AS downtime_s
-            FROM cycle GROUP BY services ORDER BY restarts DESC, services
+                   avg(downtime_s) FILTER (WHERE outcome = 'healthy') AS downtime_s,
+                   coalesce(batch, 0) AS batch
+            FROM cycle LEFT JOIN cycle_capacity ON cycle_capacity.cycle = cycle.id
+            GROUP BY services, coalesce(batch, 0) ORDER BY restarts DESC, services
             """,
         )
 

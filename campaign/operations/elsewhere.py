@@ -26,15 +26,17 @@ class Elsewhere:
         return f"{names}: {self.downtime_s:.1f} s down by {times} in {found}"
 
 
-def elsewhere(system: System, services: Iterable[str]) -> Elsewhere | None:
+def elsewhere(system: System, services: Iterable[str], batch: int = 0) -> Elsewhere | None:
     """What restarts of `services` took in the ledgers that `history` names; None: there are none.
 
+    By `batch` replicas at a time; 0: all at once.
     Errors: CampaignError (USAGE where one is not there, REFUSED where it cannot be read).
     """
     wanted = frozenset(services)
     if not wanted:
         return None
-    found = [(path, one) for place in system.history for path, one in _times(place, wanted)]
+    times = ((path, one) for place in system.history for path, one in _times(place, wanted))
+    found = [(path, one) for path, one in times if one.batch == batch]
     restarts = sum(_healthy(one) for _, one in found)
     if not restarts:
         return None

@@ -51,15 +51,16 @@ class History:
 @dataclass
 class _Gathered:
     campaigns: list[Past] = field(default_factory=list)
-    restarts: dict[str, RestartTimes] = field(default_factory=dict)
+    restarts: dict[tuple[str, int], RestartTimes] = field(default_factory=dict)
     playbooks: dict[tuple[str, str], PlaybookRecord] = field(default_factory=dict)
 
     def add(self, path: Path) -> None:
         with Ledger.open(path) as ledger:
             self.campaigns.append(_past(path, ledger))
             for times in ledger.restart_times():
-                known = self.restarts.get(times.services)
-                self.restarts[times.services] = _together(known, times) if known else times
+                kind = times.services, times.batch
+                known = self.restarts.get(kind)
+                self.restarts[kind] = _together(known, times) if known else times
             for record in ledger.playbook_records():
                 key = record.playbook, record.kind
                 known_record = self.playbooks.get(key)
@@ -177,6 +178,7 @@ def _together(one: RestartTimes, other: RestartTimes) -> RestartTimes:
         mean(one.down_s, other.down_s),
         mean(one.warmup_s, other.warmup_s),
         mean(one.downtime_s, other.downtime_s),
+        one.batch,
     )
 
 

@@ -1,7 +1,7 @@
 """What restarts would cost by this ledger's own boots: one estimate for plan, power and next."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from campaign.engine.budget import Price
 from campaign.engine.conditions import first_conditions
@@ -57,24 +57,26 @@ class Prices:
         took = self._took(boot)
         if took is None or not any(self.system.services[one].replicas for one in boot.services):
             return took
-        down, lost = self._by_replicas(boot, took)
-        return replace(took, down_s=down, besides_s=took.seconds - down, lost_s=lost)
-
-    def _by_replicas(self, boot: Boot, took: Took) -> tuple[float, float]:
-        """Seconds down and of capacity lost: as such restarts took, else as far as it is down."""
         known = self.ledger.rollouts(boot.services, boot.batch) if self.ledger else None
-        if known:
-            return known.downtime_s, known.lost_s
+        if known is None:
+            return self._by_start(boot, took)
+        besides = took.seconds - known.downtime_s
+        return Took(known.downtime_s, besides, took.guessed, known.lost_s)
+
+    def _by_start(self, boot: Boot, took: Took) -> Took:
+        """By how long a replica takes to start, in whichever batches, where that is known."""
         down, lost = shares(boot.services, boot.batches, self.system.replicas)
-        start = took.down_s or GUESSED_DOWNTIME_S
-        return down * start, lost * start
+        known = self.ledger.rollouts(boot.services) if self.ledger and lost else None
+        start = known.lost_s / lost if known else took.down_s or GUESSED_DOWNTIME_S
+        guessed = took.guessed or known is None
+        return Took(down * start, took.seconds - down * start, guessed, lost * start)
 
     def _took(self, boot: Boot) -> Took | None:
         if not boot.services and not boot.drives:
             return Took(0.0, 0.0)
         pace = self.pace(boot.playbook.name.split(JOINED_BY) if boot.playbook else ())
         if pace is None:
-            past = elsewhere(self.system, boot.services)
+            past = elsewhere(self.system, boot.services, boot.batch)
             measured = GUESSED_MEASURE_S if boot.drives else 0.0
             return Took(past.downtime_s, measured, guessed=True) if past else None
         if boot.playbook is None:

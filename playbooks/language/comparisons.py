@@ -24,7 +24,8 @@ def check_comparison(
     outputs = list(dict.fromkeys((*arms, *own, *playbooks)))
     for name in _SIDES:
         side = compare.get(name)
-        check_known(document, side.get("log"), "service", services)
+        for where in ("log", "of"):
+            check_known(document, side.get(where), "service", services)
         for node in side.get("output").texts():
             if node.text not in outputs:
                 what = f"unknown arm or playbook {shown(node.text)}{suggest(node.text, outputs)}"
@@ -35,7 +36,7 @@ def check_comparison(
 
 def _rows(document: Document, side: Node, *, needs_value: bool) -> None:
     """Reports a side that does not say what its keys and values are."""
-    if side.kind != "mapping":
+    if side.kind != "mapping" or side.get("checkpoint"):
         return
     needed = ("key", "value") if needs_value else ("key",)
     for name in needed:

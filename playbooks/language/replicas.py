@@ -48,9 +48,10 @@ def _write(document: Document, services: Node) -> None:
 
 
 def _homes(service: Node) -> tuple[Node, ...]:
-    """The hosts of its replicas; none where it has one place, or says both."""
+    """The hosts of its replicas; none where it has one place, says both, or no list of names."""
     hosts = service.get("hosts")
-    return hosts.texts() if hosts.kind == "list" and not service.get("host") else ()
+    named = hosts.kind == "list" and len(hosts.texts()) == len(hosts.items)
+    return hosts.items if named and not service.get("host") else ()
 
 
 def _check(document: Document, name: str, service: Node, hosts: Collection[str]) -> None:

@@ -56,6 +56,13 @@ def test_batches_there_and_back(up: Replicated) -> None:
     assert done.returncode == 0, done.stderr
     assert f"restart {ALL} in batches of 1  ok" in done.stderr
     assert done.stderr.count("3 batches, down 0.0 s") == 2
+    assert "in batches of 1  (guessed 0.0 s down, 30 s of capacity lost)" in done.stderr
+    planned = [json.loads(up.run("plan", name, "--json").stdout) for name in ("rolling", "at-once")]
+    rolling, at_once = (one["boots"][0] for one in planned)
+    assert rolling["downtime_s"] == 0.0 < at_once["downtime_s"] == at_once["lost_s"]
+    assert rolling["lost_s"] == pytest.approx(at_once["lost_s"])
+    assert rolling["lost_s"] < 30.0
+    assert not rolling["guessed"]
     assert not {*before.values()} & {*pids(up).values()}
     check_as_before(up, files)
 

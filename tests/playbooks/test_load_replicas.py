@@ -98,6 +98,8 @@ def test_a_playbook_means_all_replicas(workspace: Workspace) -> None:
             "'hosts' beside 'host': give one of the two",
         ),
         ("[n0, n1]", "[n0, n2]", "unknown host 'n2' (known: n0, n1, front)"),
+        ("[n0, n1]", "[n0, 5]", "expected text, not the number 5"),
+        ("[n0, n1]", "n0", "expected a list of hosts, not 'n0'"),
         ("[n0, n1]", "[n0, n0]", "'n0' is named twice"),
         ("[n0, n1]", "[]", "empty: expected at least one"),
         (
