@@ -3,7 +3,7 @@
 On each host: patch three files, set a variable in a drop-in, have systemd read it, restart a
 service that takes a second to warm up, wait for its health, reproduce nothing; then put all back,
 restart, wait. Ours with its journal, proof, checks and ledger beside a floor, pyinfra and Ansible,
-interleaved, compared by the median.
+interleaved, compared by the median. Round 0 warms up, and does not count.
 
     python benchmarks/cycle.py              # two real machines of systemd (root; see tests/hosts)
     python benchmarks/cycle.py --hosts 16   # sixteen sshd of this machine, services by a script
@@ -11,7 +11,10 @@ interleaved, compared by the median.
 
 import argparse
 import json
+import os
+import signal
 import statistics
+import sys
 import tempfile
 import time
 from bisect import bisect
@@ -27,6 +30,7 @@ NAMES = ["floor", "campaign", "pyinfra", "ansible"]
 
 def main() -> None:
     asked = _asked()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to end"))  # its services end, too
     with (
         tempfile.TemporaryDirectory(prefix="cycle-") as name,
         fleet(folder := Path(name), asked.hosts) as made,
@@ -59,6 +63,8 @@ def _measure(ways: list[Peer], made: Fleet, rounds: int) -> dict[str, list[float
                 target.check_cycled()
             if number:
                 seconds[way.name].append(took)
+            busy = os.getloadavg()[0]
+            print(f"round {number} {way.name:10} {took:6.2f} s, load {busy:.0f}", flush=True)
     return seconds
 
 

@@ -139,11 +139,13 @@ class LogSide:
     """The log of a service since the restart.
 
     `replicas` are the services whose logs it is made of, where `log` is a name that they share.
+    `probed`: its rows are those of the checksum probe, which tells how many it dropped.
     """
 
     log: str
     rows: RowSpec
     replicas: tuple[str, ...] = ()
+    probed: bool = False
 
     @property
     def name(self) -> str:

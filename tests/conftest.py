@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
@@ -62,10 +63,27 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]
         return nodeid if name in self.APART else self.TOGETHER.get(name, path)
 
 
+SHORT = ("hypotheses", "ledger", "parsers", "playbooks")
+"""Folders whose files are all through in a moment."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow ones first, so that none is left to run alone at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """The slow ones first, and the short ones last: none is left to run alone at the end.
+
+    In between the folders take turns: tests that wait leave the cores to those that compute.
+    """
+    turns = {}
+    for _, files in groupby(dict.fromkeys(item.path for item in items), lambda path: path.parent):
+        some = list(files)
+        turns.update({path: number / len(some) for number, path in enumerate(some)})
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("slow") is None,
+            item.path.parent.name in SHORT,
+            turns[item.path],
+        )
+    )
 
 
 @pytest.fixture

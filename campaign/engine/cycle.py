@@ -17,7 +17,7 @@ from campaign.engine.commands import CommandFailed
 from campaign.engine.lived import Chains, CycleFailed, Lived
 from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
-from campaign.engine.together import all_at_once, at_once
+from campaign.engine.together import Beside, all_at_once, at_once
 from playbooks.agent import clock
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
@@ -28,6 +28,8 @@ from playbooks.system import Service
 
 PORTS_FREE_S = 5.0
 PORTS_EVERY_S = 0.02
+HEAD_START_S = 0.25
+"""What is done while services warm up leaves the processor to them for so long."""
 
 Around = Callable[[Sequence[Service]], AbstractContextManager[object]]
 
@@ -95,7 +97,7 @@ def live(
 ) -> None:
     """Goes through the cycle `lived`, filling it in as far as it gets. Errors: as `restart`.
 
-    `meanwhile` is done, in threads of its own, while the services warm up; `around` is entered for
+    `meanwhile` is done, in a thread of its own, while the services warm up; `around` is entered for
     each batch of a rollout, before any of its services goes down, and left once they are healthy.
     """
     with watched(lived, hosts):
@@ -174,7 +176,19 @@ class _Passage:
         if not self._restarts_itself():
             all_at_once(partial(self._down, chain) for chain in self._lived.chains)
             self._check()
-        all_at_once((partial(self._up, one) for one in self._lived.chains), self._failed.set)
+        settled = threading.Event()
+        with Beside(partial(self._use_the_wait, settled)) as waiting:
+            try:
+                ups = (partial(self._up, one) for one in self._lived.chains)
+                all_at_once(ups, self._failed.set)
+            finally:
+                settled.set()
+            waiting.result()
+
+    def _use_the_wait(self, settled: threading.Event) -> None:
+        settled.wait(HEAD_START_S)
+        for work in self._meanwhile:
+            work()
 
     def is_set(self) -> bool:
         """Whether waiting for health is over: we are asked to stop, or another one failed."""
@@ -217,8 +231,7 @@ class _Passage:
             if service.name not in self._lived.started:
                 started = self._hosts[service.host].service_start(spec_of(service))
                 self._lived.started[service.name] = started
-        waits = (partial(self._await, service) for service in chain)
-        all_at_once([*waits, *self._meanwhile], self._failed.set)
+        all_at_once((partial(self._await, service) for service in chain), self._failed.set)
 
     def _await(self, service: Service) -> None:
         started = self._lived.started[service.name]

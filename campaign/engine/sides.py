@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from playbooks.join.excerpts import Excerpt
 
 
+PROBED_S = 0.1
+"""Seconds within which the checksum probe has written what it was called with."""
+
+
 class NotYet(Exception):  # noqa: N818 - it says what is so far
     """An arm's output is not there yet: its boot is still to come."""
 
@@ -62,6 +66,7 @@ class Sources(ExitStack):
         super().__init__()
         self._session, self._place = session, place
         self._fetched: dict[str, IO[bytes]] = {}
+        self._probed: set[str] = set()
         self._begins: dict[str, list[tuple[int, str]]] = {}
         self.lost = Lost()
         self.printed: dict[str, None] = {}
@@ -78,11 +83,19 @@ class Sources(ExitStack):
         )
 
     def of(self, side: CompareSide) -> "Source":
-        """Errors: NotYet, StepFailed, HostError, HostLost, OSError."""
+        """Errors: NotYet, StepFailed, Stopped, HostError, HostLost, OSError."""
         if isinstance(side, LogSide):
             if side.log not in self._fetched:
+                if side.probed:
+                    self._session.stop.wait(PROBED_S)
                 self._fetched[side.log] = self._fetch(side)
-            return partial(_from_its_start, self._fetched[side.log])
+            whole = partial(_from_its_start, self._fetched[side.log])
+            if side.probed and side.log not in self._probed:
+                from playbooks.join.dropped import dropped
+
+                self._probed.add(side.log)
+                self.lost += Lost(dropped=dropped(whole))
+            return whole
         return partial(_opened, self._output(side.output))
 
     def told(self, side: CompareSide, found: "Excerpt | None") -> "Excerpt | None":

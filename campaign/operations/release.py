@@ -47,7 +47,7 @@ def refuse_unkept(accepted: Sequence[str], kept: Kept, hosts: Hosts) -> None:
         if not any(there in on and where in spelt for there, where in places):
             there = ", ".join(f"{host}:{path}" for host, path in places)
             raise CampaignError(
-                Exit.USAGE, f"{kept.id} keeps nothing at {given}", f"it has {there}"
+                Exit.USAGE, f"{kept.id} keeps nothing at {given}", f"it keeps {there}"
             )
 
 

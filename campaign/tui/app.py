@@ -286,6 +286,7 @@ class CampaignApp(TheApp):
         except OSError as error:
             self.notify(f"It could not be started: {error.strerror}", severity="error")
             return
+        self.on_ledger_changed()
         self.switch_mode("live")
 
     def _tell_of_end(self, code: int) -> None:
@@ -296,6 +297,7 @@ class CampaignApp(TheApp):
         """Shows the last words of the run that was started here; ends the app where it waits."""
         if self._ending.run_ended(code):
             return
+        self.on_ledger_changed()
         words = ENDS.get(code, f"ended with {code}")
         heading = f"{self.runner.command}: {words}"
         if code in _AS_WANTED:

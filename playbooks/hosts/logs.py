@@ -17,22 +17,29 @@ class Lost:
     bytes: int = 0
     messages: int = 0
     gap: bool = False
+    dropped: int = 0
 
     def __bool__(self) -> bool:
         return self.count > 0
 
     def __add__(self, other: "Lost") -> "Lost":
-        return Lost(self.bytes + other.bytes, self.messages + other.messages, self.gap or other.gap)
+        return Lost(
+            self.bytes + other.bytes,
+            self.messages + other.messages,
+            self.gap or other.gap,
+            self.dropped + other.dropped,
+        )
 
     @property
     def count(self) -> int:
-        """At least how many bytes or messages were lost."""
-        return self.bytes + self.messages + self.gap
+        """At least how many bytes, messages or checkpoints were lost."""
+        return self.bytes + self.messages + self.gap + self.dropped
 
     def __str__(self) -> str:
         said = [f"{self.bytes} bytes lost to rotation"] if self.bytes else []
         said += [f"{self.messages} messages suppressed by journald"] if self.messages else []
         said += ["its beginning rotated away"] if self.gap else []
+        said += [f"{self.dropped} checkpoints dropped by the probe"] if self.dropped else []
         return ", ".join(said)
 
 

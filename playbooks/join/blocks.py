@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from json import JSONDecodeError, JSONDecoder
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 import polars as pl
 
@@ -20,54 +20,57 @@ _AS_WRITTEN = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 class Block(NamedTuple):
-    """Whole lines, without the last newline: those numbered from `first` to before `end`."""
+    """Whole lines of a log, each with its newline; `offset` is where they begin in it."""
 
-    first: int
-    end: int
+    offset: int
     raw: bytes
 
 
-def numbered_blocks(file: BinaryIO) -> Iterator[Block]:
-    """A log's lines, numbered from 1; of one longer than LINE_LIMIT about so many bytes."""
-    number = 1
-    for raw in _blocks(file):
-        block = Block(number, number + raw.count(b"\n") + 1, raw)
-        yield block
-        number = block.end
+class Readable(Protocol):
+    """What can be read on."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    begun, beyond = b"", False
+def blocks(file: Readable) -> Iterator[Block]:
+    """A log in blocks; of a line longer than LINE_LIMIT about so many bytes are kept."""
+    begun, offset, read, beyond = b"", 0, 0, False
     while chunk := file.read(BLOCK):
+        read += len(chunk)
         if beyond:
             chunk = chunk[chunk.find(b"\n") :] if b"\n" in chunk else b""
-        begun, cut = begun + chunk, chunk.rfind(b"\n") + len(begun)
-        if b"\n" in chunk:
-            yield begun[:cut]
-            begun = begun[cut + 1 :]
+        begun, cut = begun + chunk, chunk.rfind(b"\n") + 1
+        if cut:
+            left = len(chunk) - cut
+            yield Block(offset, begun[: len(begun) - left])
+            begun, offset = begun[len(begun) - left :], read - left
         beyond = len(begun) > LINE_LIMIT
         begun = begun[: LINE_LIMIT + 4]  # so that the cut in `texts` sees a character whole
     if begun:
-        yield begun
+        yield Block(offset, begun)
 
 
-def texts(block: bytes, field: str | None) -> pl.Series:
+def texts(raw: bytes, field: str | None) -> pl.Series:
     """The text of each line of a block, without escape codes; null where it has none.
 
     With `field` a line is a JSON object, and its text what stands at that path: a text, or the
     bytes that journald writes as numbers. Bytes that are no UTF-8 stay apart, as `\\xff`.
     """
-    if field is None:
-        lines = pl.Series("text", [block.decode(errors="backslashreplace")])
-        found = lines.str.split("\n").explode()
-    else:
-        within = [_at(line, field) for line in block.split(b"\n")]
-        found = pl.Series("text", within, dtype=pl.String)
-    if len(block) > LINE_LIMIT and (found.str.len_bytes().max() or 0) > LINE_LIMIT:  # type: ignore[operator]
+    found = _lines(raw)
+    if field is not None:
+        found = pl.Series([_at(line, field) for line in found], dtype=pl.String)
+    if len(raw) > LINE_LIMIT and (found.str.len_bytes().max() or 0) > LINE_LIMIT:  # type: ignore[operator]
         found = found.map_elements(_cut, return_dtype=pl.String)
-    if field is not None or b"\x1b" in block:
+    if field is not None or b"\x1b" in raw:
         found = found.str.replace_all(ESCAPES.pattern, "")
-    return found.str.strip_chars_end("\r") if field is not None or b"\r" in block else found
+    return found.str.strip_chars_end("\r") if field is not None or b"\r" in raw else found
+
+
+def _lines(raw: bytes) -> pl.Series:
+    try:
+        return pl.read_lines(raw)["line"]
+    except pl.exceptions.ComputeError:  # no UTF-8
+        return pl.read_lines(raw.decode(errors="backslashreplace").encode())["line"]
 
 
 def text_of(value: object) -> str | None:
@@ -92,8 +95,8 @@ def parsed(text: str) -> dict[str, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def _at(line: bytes, field: str) -> str | None:
-    record = parsed(line.decode(errors="backslashreplace"))
+def _at(line: str, field: str) -> str | None:
+    record = parsed(line)
     found = MISSING if record is None else find(record, field)
     written = _bytes(found)
     return text_of(found) if written is None else written.decode(errors="backslashreplace")

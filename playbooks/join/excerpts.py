@@ -1,10 +1,12 @@
 """Lines of a log by their numbers, with what stands around them."""
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from typing import BinaryIO
 
-from playbooks.join.blocks import Source, numbered_blocks, texts
+from playbooks.join.blocks import BLOCK, Block, Source, blocks, texts
 
 AROUND = 2
 """Lines that are kept before and behind one."""
@@ -22,10 +24,40 @@ class Excerpt:
     after: tuple[str, ...]
 
 
-def excerpts(source: Source, numbers: Iterable[int], field: str | None) -> dict[int, Excerpt]:
+class Places:
+    """Where the blocks of a log begin, so that few of them are read again for few lines."""
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._offsets: list[int] = []
+        self.lines = 0
+
+    def add(self, block: Block, lines: int) -> int:
+        """Notes the next block, of so many lines; the number of its first."""
+        self._firsts.append(self.lines + 1)
+        self._offsets.append(block.offset)
+        self.lines += lines
+        return self._firsts[-1]
+
+    def block_of(self, number: int) -> int:
+        """Which block the line of this number is in, from 0."""
+        return bisect_right(self._firsts, number) - 1
+
+    def first(self, block: int) -> int:
+        """The number of the block's first line."""
+        return self._firsts[block]
+
+    def extent(self, block: int) -> tuple[int, int | None]:
+        """Where the block begins and ends in the log; None at the log's own end."""
+        return self._offsets[block], next(iter(self._offsets[block + 1 : block + 2]), None)
+
+
+def excerpts(
+    source: Source, places: Places, numbers: Iterable[int], field: str | None
+) -> dict[int, Excerpt]:
     """The lines of these numbers, by number; `field` is as for `blocks.texts`."""
     wanted = frozenset(numbers)
-    lines = _lines(source, wanted, field) if wanted else {}
+    lines = _lines(source, places, wanted, field) if wanted else {}
     return {
         number: Excerpt(
             number,
@@ -37,15 +69,50 @@ def excerpts(source: Source, numbers: Iterable[int], field: str | None) -> dict[
     }
 
 
-def _lines(source: Source, wanted: frozenset[int], field: str | None) -> dict[int, str]:
-    numbers = sorted({one + by for one in wanted for by in range(-AROUND, AROUND + 1)})
+def _lines(
+    source: Source, places: Places, wanted: frozenset[int], field: str | None
+) -> dict[int, str]:
+    near = {one + by for one in wanted for by in range(-AROUND, AROUND + 1)}
+    numbers = sorted(one for one in near if 0 < one <= places.lines)
     found: dict[int, str] = {}
     with source() as file:
-        for first, end, raw in numbered_blocks(file):
-            within = numbers[bisect_left(numbers, first) : bisect_left(numbers, end)]
-            lines = raw.split(b"\n") if within else []
+        again = _Again(file)
+        for block, within in groupby(numbers, places.block_of):
+            lines = again.read(*places.extent(block)).split(b"\n")
+            first = places.first(block)
             for number in within:
-                found[number] = (texts(lines[number - first], field)[0] or "")[:SHOWN]
-            if end > numbers[-1]:
-                break
+                (text,) = texts(lines[number - first] + b"\n", field)
+                found[number] = (text or "")[:SHOWN]
     return found
+
+
+class _Again:
+    """Reads parts of a log, each behind the one before: going back in a packed one is slow."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._at = file, 0
+
+    def read(self, start: int, end: int | None) -> bytes:
+        """The lines from `start` to `end` (None: to the log's), long ones cut as before."""
+        if self._file.seekable():
+            self._at = self._file.seek(start)
+        while self._at < start:
+            self._at += len(self._file.read(min(BLOCK, start - self._at)))
+        part = _Part(self._file, None if end is None else end - start)
+        raw = b"".join(block.raw for block in blocks(part))
+        self._at += part.read_so_far
+        return raw
+
+
+class _Part:
+    """At most `size` bytes of a file from where it stands; None: all that is left."""
+
+    def __init__(self, file: BinaryIO, size: int | None) -> None:
+        self._file, self._size = file, size
+        self.read_so_far = 0
+
+    def read(self, size: int, /) -> bytes:
+        left = size if self._size is None else min(size, self._size - self.read_so_far)
+        chunk = self._file.read(left)
+        self.read_so_far += len(chunk)
+        return chunk

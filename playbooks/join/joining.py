@@ -9,7 +9,7 @@ import polars as pl
 
 from hypotheses.comparison import Comparison, KeyCounts, State
 from playbooks.join.blocks import Source
-from playbooks.join.excerpts import Excerpt, excerpts
+from playbooks.join.excerpts import Excerpt, Places, excerpts
 from playbooks.join.pairing import Paired, pair
 from playbooks.join.rows import first_part, joined_name, rows, split_name
 from playbooks.join.shelf import HELD, PARTS, Shelf
@@ -77,26 +77,28 @@ def join(
     asked = _Asked(left.spec, frozenset(trials), bad)
     with TemporaryDirectory(prefix="campaign-compare-") as folder:
         shelves = tuple(Shelf(Path(folder), name, held) for name in ("left", "right"))
-        for side, shelf in zip((left, right), shelves, strict=True):
-            for found in rows(side.source, side.spec):
+        both = Places(), Places()
+        for side, shelf, places in zip((left, right), shelves, both, strict=True):
+            for found in rows(side.source, side.spec, places):
                 shelf.add(asked.of_trials(found) if only_trials else found)
         tally = _Tally(asked)
         for ours, theirs in _parts(*shelves):
             tally.add(pair(ours, theirs, in_order=in_order))
-    return Joined(tally.comparison(bad), _odd(tally.kept(), left, right), tally.keys_of)
+    odd = _odd(tally.kept(), (left, right), both)
+    return Joined(tally.comparison(bad), odd, tally.keys_of)
 
 
 def _keys(side: Side) -> Iterator[str]:
-    for found in rows(side.source, side.spec):
+    for found in rows(side.source, side.spec, Places()):
         yield from found["key"].unique()
 
 
 def _parts(left: Shelf, right: Shelf) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    if not left.is_on_disk and not right.is_on_disk:
-        yield left.all(), right.all()
+    if not left.is_parted and not right.is_parted:
+        yield left.whole(), right.whole()
         return
-    left.to_disk()
-    right.to_disk()
+    left.part_all()
+    right.part_all()
     for number in range(PARTS):
         yield left.part(number), right.part(number)
 
@@ -204,14 +206,18 @@ _NO_OTHERS = pl.DataFrame(
 )
 
 
-def _odd(kept: pl.DataFrame, left: Side, right: Side) -> tuple[Odd, ...]:
-    ours = excerpts(left.source, kept["line"].drop_nulls(), left.spec.field)
-    theirs = excerpts(right.source, kept["line_right"].drop_nulls(), right.spec.field)
+def _odd(
+    kept: pl.DataFrame, sides: tuple[Side, Side], places: tuple[Places, Places]
+) -> tuple[Odd, ...]:
+    ours, theirs = (
+        excerpts(side.source, place, kept[column].drop_nulls(), side.spec.field)
+        for side, place, column in zip(sides, places, ("line", "line_right"), strict=True)
+    )
     return tuple(
         Odd(
             key,
             State(state),
-            _differs(left.spec, value, other) if state == State.MISMATCHED else (),
+            _differs(sides[0].spec, value, other) if state == State.MISMATCHED else (),
             ours.get(line),
             theirs.get(line_right),
         )

@@ -4,10 +4,12 @@ import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
 import polars as pl
 
-from playbooks.join.blocks import Block, Source, numbered_blocks, parsed, text_of, texts
+from playbooks.join.blocks import Block, Source, blocks, parsed, text_of, texts
+from playbooks.join.excerpts import Places
 from playbooks.parsers.fields import find
 from playbooks.playbook import RowSpec
 
@@ -18,19 +20,18 @@ _WORKERS = min(4, os.cpu_count() or 1)
 _FIRST_PART = r"^(?:[^/\\]|\\.)*"
 
 
-def rows(source: Source, spec: RowSpec) -> Iterator[pl.DataFrame]:
+def rows(source: Source, spec: RowSpec, places: Places) -> Iterator[pl.DataFrame]:
     """The rows of a log in the order of its lines, as frames of SCHEMA.
 
-    Errors: what `source` raises on reading.
+    `places` takes note of where its blocks begin. Errors: what `source` raises on reading.
     """
     with source() as file, ThreadPoolExecutor(_WORKERS) as pool:
-        blocks = numbered_blocks(file)
-        ahead: deque[Future[pl.DataFrame]] = deque()
-        for block in blocks:
+        ahead: deque[Future[_Found]] = deque()
+        for block in blocks(file):
             ahead.append(pool.submit(_rows, spec, block))
             if len(ahead) > 2 * _WORKERS:
-                yield ahead.popleft().result()
-        yield from (one.result() for one in ahead)
+                yield _numbered(ahead.popleft().result(), places)
+        yield from (_numbered(one.result(), places) for one in ahead)
 
 
 def joined_name(parts: Sequence[str]) -> str:
@@ -59,9 +60,23 @@ def first_part(spec: RowSpec) -> pl.Expr:
     return key if len(spec.key) == 1 else key.str.extract(_FIRST_PART, 0)
 
 
-def _rows(spec: RowSpec, block: Block) -> pl.DataFrame:
-    numbers = pl.int_range(block.first, block.end, dtype=pl.UInt32).alias("line")
-    lines = pl.DataFrame({"text": texts(block.raw, spec.field)}).with_columns(numbers)
+class _Found(NamedTuple):
+    """The rows of a block; their lines are numbered from 0, as the block's first one."""
+
+    block: Block
+    lines: int
+    rows: pl.DataFrame
+
+
+def _numbered(found: _Found, places: Places) -> pl.DataFrame:
+    first = places.add(found.block, found.lines)
+    return found.rows.with_columns(pl.col("line") + pl.lit(first, dtype=pl.UInt32))
+
+
+def _rows(spec: RowSpec, block: Block) -> _Found:
+    text = texts(block.raw, spec.field)
+    count = len(text)
+    lines = pl.DataFrame({"text": text, "line": pl.int_range(count, dtype=pl.UInt32, eager=True)})
     if spec.skip is not None:
         lines = lines.filter(~pl.col("text").str.contains(spec.skip))
     names = tuple(dict.fromkeys((*spec.key, *spec.value)))
@@ -70,7 +85,7 @@ def _rows(spec: RowSpec, block: Block) -> pl.DataFrame:
     values = [_part(names, one).fill_null("") for one in spec.value]
     value = _joined(values) if values else pl.lit("")
     rows = found.select(key.alias("key"), value.alias("value"), pl.col("line"))
-    return rows.filter(pl.col("key").is_not_null())
+    return _Found(block._replace(raw=b""), count, rows.filter(pl.col("key").is_not_null()))
 
 
 def _part(names: Sequence[str], name: str) -> pl.Expr:

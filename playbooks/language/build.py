@@ -39,6 +39,7 @@ from playbooks.playbook import (
     Upload,
     Wait,
 )
+from playbooks.probes import lines
 from playbooks.schedule import Schedule
 from playbooks.system import (
     Budget,
@@ -275,6 +276,10 @@ def _compare(shape: schema.CompareShape, filling: Filling) -> tuple[Compare, str
 def _side(
     shape: schema.SideShape, around: schema.CompareShape, filling: Filling, *, value: bool = True
 ) -> CompareSide:
+    if isinstance(shape, schema.CheckpointSideShape):
+        match = lines.checkpoint(shape.checkpoint, shape.side)
+        spec = RowSpec(match, value=("value",) if value else (), skip=around.skip)
+        return LogSide(shape.of, spec, filling.system.replicas.get(shape.of, ()), probed=True)
     values = tuple(shape.value) if value else ()
     spec = RowSpec(shape.match, tuple(shape.key), values, shape.field, around.skip)
     match shape:

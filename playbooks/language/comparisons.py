@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from playbooks.language.known import check_distinct, check_known
 from playbooks.language.marks import Document, Node
 from playbooks.language.problems import shown, suggest
+from playbooks.parsers.lines import plural
 
 _SIDES = ("left", "right", "known_bad")
 
@@ -23,7 +24,8 @@ def check_comparison(
     outputs = list(dict.fromkeys((*arms, *own, *playbooks)))
     for name in _SIDES:
         side = compare.get(name)
-        check_known(document, side.get("log"), "service", services)
+        for where in ("log", "of"):
+            check_known(document, side.get(where), "service", services)
         for node in side.get("output").texts():
             if node.text not in outputs:
                 what = f"unknown arm or playbook {shown(node.text)}{suggest(node.text, outputs)}"
@@ -34,7 +36,7 @@ def check_comparison(
 
 def _rows(document: Document, side: Node, *, needs_value: bool) -> None:
     """Reports a side that does not say what its keys and values are."""
-    if side.kind != "mapping":
+    if side.kind != "mapping" or side.get("checkpoint"):
         return
     needed = ("key", "value") if needs_value else ("key",)
     for name in needed:
@@ -77,5 +79,5 @@ def _alike(document: Document, compare: Node) -> None:
             ours, theirs = (len(list(_names(one, key))) for one in (left, side))
             if ours != theirs:
                 node = side.get(key) or side
-                what = f"the {key} of {name} has {theirs} parts, that of left {ours}"
+                what = f"the {key} of {name} has {plural(theirs, 'part')}, that of left {ours}"
                 document.report(node.key, f"{what}: they could never agree")

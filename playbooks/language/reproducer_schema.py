@@ -50,9 +50,7 @@ class CommandReproducerShape(_ReproducerShape):
 
 class SessionsReproducerShape(_ReproducerShape):
     http_sessions: SessionsShape = entry("sessions", "Sessions over HTTP, driven by campaign.")
-    parse: OwnOutcomesShape = entry(
-        "outcomes", "What outcomes mean, where not the usual.", OwnOutcomesShape()
-    )
+    parse: OwnOutcomesShape = entry("outcomes", "What outcomes mean, where not the usual.", {})
 
 
 ReproducerShape = Annotated[

@@ -163,9 +163,17 @@ class OutputSideShape(_SideShape):
     )
 
 
+class CheckpointSideShape(Shape):
+    checkpoint: Text = entry("name", "A checkpoint of the checksum probe, as its call names it.")
+    of: ServiceName = entry("service", "In whose log it is, from the restart on.")
+    side: Text = entry("name", "The side that the call names.")
+
+
 SideShape = Annotated[
-    Annotated[LogSideShape, Tag("=log")] | Annotated[OutputSideShape, Tag("=output")],
-    one_of("log", "output"),
+    Annotated[LogSideShape, Tag("=log")]
+    | Annotated[OutputSideShape, Tag("=output")]
+    | Annotated[CheckpointSideShape, Tag("=checkpoint")],
+    one_of("log", "output", "checkpoint"),
 ]
 
 

@@ -66,6 +66,9 @@ def _texts(document: Document, sessions: Node) -> None:
     for name, node in sessions.get("headers").entries.items():
         if not _is_header(name, node.text):
             document.report(node.key, f"{shown(name)} is no header with a value of one line")
+    for key in ("messages", "tools", "stream"):
+        if extra := sessions.get("extra_body", key):
+            document.report(extra.key, f"'{key}' has a key of its own: say it there")
     url = sessions.get("url")
     if url and "{{" not in url.text and not is_url(url.text):
         document.report(url.mark, _no_url(url.text))

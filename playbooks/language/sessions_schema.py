@@ -102,7 +102,7 @@ class SessionsShape(Shape):
     api_key: Name | None = entry("secret", "The secret sent as bearer token.", None)
     headers: dict[Text, str] = entry("headers", "Headers of each request.", {})
     extra_body: _Mapping = entry("fields", "More fields of each request, as they are.", {})
-    key: KeyShape = entry("place", "Where a session's key is, which joins it to logs.", KeyShape())
+    key: KeyShape = entry("place", "Where a session's key is, which joins it to logs.", {})
     leak: list[SearchedRegex] = entry(
         "regexes", "What content must not have: markup of tool calls.", list(MARKUP), min_length=1
     )

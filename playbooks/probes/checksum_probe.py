@@ -184,7 +184,7 @@ class _Probe:
         """Writes the first error, and a number of dropped ones that no line has told."""
         if self._error and not self._error_told:
             self._error_told = True
-            out.write([f"checksum_probe error={_word(self._error)} pid={pid}\n"])
+            out.write([f"checksum_probe error={as_word(self._error)} pid={pid}\n"])
         dropped = self._dropped
         if dropped != self._told:
             out.write([f"checksum_probe pid={pid} dropped={dropped}\n"])
@@ -205,7 +205,7 @@ class _Probe:
             finally:
                 self._memory.release(snapshot)
             lines.append(
-                f"checksum_probe name={_word(name)} side={_word(side)} key={_word(key)} "
+                f"checksum_probe name={as_word(name)} side={as_word(side)} key={as_word(key)} "
                 f"crc32={crc:08x} bytes={snapshot.size} seq={sequence} {ending}\n"
             )
         return lines
@@ -318,7 +318,7 @@ def _at(address: int, size: int) -> memoryview:
     return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
 
 
-def _word(text: str) -> str:
+def as_word(text: str) -> str:
     """The text as one word of a line."""
     if _PLAIN.fullmatch(text):
         return text

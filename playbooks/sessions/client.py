@@ -1,6 +1,5 @@
 """One request to the endpoint: httpx over the transport of aiohttp, without limits of its own."""
 
-import asyncio
 import json
 import ssl
 import time
@@ -8,9 +7,10 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from playbooks.sessions.message import Assembly, Malformed, find
+from playbooks.sessions.deadlines import Deadlines
+from playbooks.sessions.message import Assembly, Malformed, Message, find
 from playbooks.sessions.rules import Answer
-from playbooks.sessions.spec import Json, Sessions
+from playbooks.sessions.spec import Sessions
 from playbooks.sessions.sse import Events
 
 if TYPE_CHECKING:
@@ -62,25 +62,27 @@ class Client:
         session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         # The session has its own way with TLS; the transport's is slow to make, and never used.
         unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._deadlines = Deadlines(spec.timeout_s)
         self._transport = AiohttpTransport(verify=unused, client=session)
 
     async def close(self) -> None:
+        self._deadlines.close()
         await self._transport.aclose()
 
-    async def ask(self, body: Json) -> Round:
+    async def ask(self, body: bytes) -> Round:
         """Sends `body` and reads the answer, for `timeout_s` at most."""
         import aiohttp
         import httpx
 
         exchange = _Exchange(self._spec)
         # As a stream, it is not looked through for headers that aiohttp adds anyway.
-        data = httpx.ByteStream(json.dumps(body).encode())
+        data = httpx.ByteStream(body)
         request = httpx.Request(
             "POST", self._url, headers=self._headers, stream=data, extensions=self._timeouts
         )
         request.read()
         try:
-            async with asyncio.timeout(self._spec.timeout_s):
+            with self._deadlines.limited():
                 response = await self._transport.handle_async_request(request)
                 try:
                     await exchange.read(response)
@@ -111,7 +113,7 @@ class _Exchange:
         self._spec = spec
         self._start = time.monotonic()
         self._assembly = Assembly()
-        self._round = Round(time.time(), Answer(self._assembly.message()))
+        self._round = Round(time.time(), Answer(Message()))
         self._fault = ("", "")
 
     async def read(self, response: "httpx.Response") -> None:

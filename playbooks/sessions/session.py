@@ -25,7 +25,8 @@ class Script:
         self.rounds = int(spec.rounds)
         self._seed = int(spec.seed)
         self._prompts = prompts
-        self._tools: Json = json.loads(spec.tools)
+        # Definitions of tools are long, and the same in every request: they are encoded once.
+        self._end = f', "tools": {spec.tools}}}' if json.loads(spec.tools) else "}"
         self._extra: dict[str, Json] = json.loads(spec.extra_body)
 
     def seed(self, number: int) -> int:
@@ -37,9 +38,10 @@ class Script:
         own: dict[str, Json] = {"model": self.spec.model, "seed": self.seed(number)}
         return {**own, **stream, **self._extra}
 
-    def body(self, request: Mapping[str, Json], messages: Sequence[Json]) -> Json:
-        tools: dict[str, Json] = {"tools": self._tools} if self._tools else {}
-        return {**request, **tools, "messages": list(messages)}
+    def body(self, request: Mapping[str, Json], messages: Sequence[Json]) -> bytes:
+        """A request's whole body, as JSON."""
+        text = f'{json.dumps(request)[:-1]}, "messages": {json.dumps(messages)}{self._end}'
+        return text.encode()
 
     def opening(self, number: int) -> list[Json]:
         """The messages that session `number` begins with."""

@@ -43,6 +43,39 @@ verdict: {{by: mismatch}}
 KNOWN = r"known_bad: {output: plain, match: '\"bad\", \"key\": (?P<key>\d+)'}"
 
 
+PROBED = """\
+name: probed
+hypothesis: rule
+kind: {kind}
+vars: {{trials: 12}}
+steps:
+  - patch: {{root: src, probe: checksum}}
+  - patch: {{root: src, diff: patches/probed.diff}}
+  - env: {{services: [app], set: {{CHECKSUM_PROBE: "1", CHECKSUM_PROBE_LINES: "{lines}"}}}}
+  - restart: {{services: [app]}}
+  - reproduce: {{use: trials}}
+  - compare:
+      left: {{checkpoint: a trial, of: app, side: sent}}
+      right: {{checkpoint: a trial, of: app, side: got}}
+verdict: {{by: mismatch, min_coverage: 80%}}
+"""
+CALLS = """\
+--- a/app.py
++++ b/app.py
+@@ -10,2 +10,3 @@
+
++from checksum_probe import checkpoint
+ import rule
+@@ -17,4 +18,4 @@
+         bad = rule.BUG and os.environ.get("MODE") != "safe" and number % 5 == 0
+-        print(f"sent key={number} sum={number:x}", flush=True)
+-        print(f"got key={number} sum={number + bad:x}", flush=True)
++        checkpoint("a trial", b"%d" % number, key=number, side="sent")
++        checkpoint("a trial", bytearray(b"%d" % (number + bad)), key=number, side="got")
+         return "bad" if bad else "good"
+"""
+
+
 def test_a_key_of_several_parts_is_shown_with_the_lines_around_it(stage: Stage) -> None:
     stage.toy.playbook("rooms", ROOMS.format(kind="probe", groups=GROUPS, bad=""))
     done = stage.run("run", "rooms", "-y")
@@ -84,3 +117,23 @@ def test_outputs_of_two_arms_and_of_an_earlier_run_agree_but_where_trials_fail(
     assert stage.run("run", "baseline", "-y", "-e", "trials=5").code == 0
     again = stage.run("run", "again", "-y", "-e", "trials=6")
     assert "4 match, 1 mismatch, 0 left only, 1 right only, 0 duplicate" in again.err
+
+
+def test_checkpoints_of_the_probe_are_joined_and_what_it_dropped_is_lost(stage: Stage) -> None:
+    (stage.root / "patches" / "probed.diff").write_text(CALLS, encoding="utf-8")
+    stage.toy.playbook("probed", PROBED.format(kind="probe", lines=1000))
+    done = stage.run("run", "probed", "-y")
+    assert done.code == 0, done.err
+    (found,) = stage.rows("SELECT * FROM comparison")
+    assert (found["mismatched"], found["fail_mismatch"], found["pass_mismatch"]) == (2, 2, 0)
+    assert (found["left_only"], found["right_only"], found["lost"]) == (0, 0, 0)
+    assert "name=a%20trial side=got key=10" in stage.run("runs", "show", "probed").out
+    stage.check_untouched()
+
+    stage.toy.playbook("probed", PROBED.format(kind="probe", lines=1))
+    done = stage.run("run", "probed", "-y")
+    assert done.code == 0, done.err
+    (found,) = stage.rows("SELECT * FROM comparison ORDER BY at DESC LIMIT 1")
+    assert found["lost"] > 0
+    assert f"log lines lost: {found['lost']}, so nobody knows what was not compared" in done.err
+    stage.check_untouched()

@@ -1,11 +1,13 @@
 """The join of two logs, against a naive model, and the reading of the rows."""
 
+import errno
 import json
 import re
 from collections import Counter
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import chain
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +15,9 @@ from hypothesis import strategies as st
 
 from hypotheses.comparison import Comparison, State
 from playbooks.join import rows as reading
-from playbooks.join.blocks import BLOCK, numbered_blocks
+from playbooks.join.blocks import BLOCK, blocks
 from playbooks.join.detector import detector_identity
-from playbooks.join.excerpts import SHOWN, Excerpt
+from playbooks.join.excerpts import SHOWN, Excerpt, Places
 from playbooks.join.expression import groups
 from playbooks.join.joining import KEPT, Joined, Side, join
 from playbooks.parsers.lines import LINE_LIMIT
@@ -41,7 +43,9 @@ def lines(pairs, prefix: str = "") -> str:
 
 
 def rows(side: Side) -> list[tuple[str, str, int]]:
-    return list(chain.from_iterable(one.rows() for one in reading.rows(side.source, side.spec)))
+    return list(
+        chain.from_iterable(one.rows() for one in reading.rows(side.source, side.spec, Places()))
+    )
 
 
 def shown(joined: Joined) -> dict[str, tuple[str, str]]:
@@ -205,7 +209,7 @@ def test_lines_of_all_lengths(size: int) -> None:
     assert found[0] == ("1", "a", 1)
     assert found[-1] == ("2", "c", 4)
     assert len(found) == (3 if size < LINE_LIMIT else 2)
-    kept = [len(line) for block in numbered_blocks(BytesIO(raw)) for line in block.raw.split(b"\n")]
+    kept = [len(line) for block in blocks(BytesIO(raw)) for line in block.raw.splitlines()]
     assert len(kept) == 5
     assert max(kept) <= 2 * BLOCK
 
@@ -281,12 +285,15 @@ def test_lines_of_other_keys_and_clocks_change_nothing(left, right, in_order, ra
     assert one.comparison == two.comparison
 
 
-def test_what_is_on_disk_is_joined_as_what_is_not_and_few_keys_are_kept() -> None:
+def test_what_is_on_disk_is_joined_as_what_is_not_and_few_keys_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     left = lines((f"k{n}", n % 7) for n in range(3000))
     right = lines((f"k{n}", n % 7 + (n % 5 == 0)) for n in reversed(range(100, 3100)))
     sides = log(left, WORDS), log(right, WORDS)
-    near, far = join(*sides), join(*sides, held=10_000)
-    assert near == far
+    near = join(*sides)
+    monkeypatch.setattr("playbooks.join.blocks.BLOCK", 5000)
+    assert join(*sides, held=10_000) == near
     counts = near.comparison.counts
     assert (counts.matched, counts.mismatched, counts.left_only, counts.right_only) == (
         2320,
@@ -303,6 +310,16 @@ def test_what_is_on_disk_is_joined_as_what_is_not_and_few_keys_are_kept() -> Non
     asked = join(*sides, trials=["k2995", "k2996"])
     assert asked.comparison.matched == {"k2996"}
     assert asked.odd[0].key == "k2995"
+
+
+def test_a_full_disk_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_path: Path, _content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        join(log("a=1", WORDS), log("a=1", WORDS), held=0)
+    assert told.value.errno == errno.ENOSPC
 
 
 LEFT, RIGHT = LogSide("prefill", RowSpec(MATCH)), LogSide("decode", RowSpec(MATCH))

@@ -127,6 +127,16 @@ def test_measures_are_read(workspace: Workspace) -> None:
     ]
 
 
+def test_a_checkpoint_is_the_log_of_a_service(workspace: Workspace) -> None:
+    left, right = "{checkpoint: idx k, of: prefill, side: src}", "{log: decode, match: '%s'}"
+    (compare,) = actions(
+        workspace, f"compare: {{left: {left}, right: {right % '(?P<key>a)(?P<value>b)'}}}"
+    )
+    assert isinstance(compare, Compare)
+    line = r"checksum_probe name=idx%20k side=src key=(?P<key>\S*) crc32=(?P<value>[0-9a-f]{8}) "
+    assert compare.left == LogSide("prefill", RowSpec(line), probed=True)
+
+
 def test_variables_keep_their_text(workspace: Workspace) -> None:
     text = edited(
         PLAYBOOK, ("rounds: 3}", 'rounds: 3, a: 1.50, b: 0x1F, c: "no", d: 12:30, e: 2026-01-02}')
@@ -366,6 +376,27 @@ REPRODUCE = "  - reproduce: {use: agent-sessions}\n"
             "sum=(?P<value>",
             "sum=((?P<value>",
             "18:35: not a regular expression that can be used: unclosed group",
+        ),
+        (
+            "log: prefill, match",
+            "output: itself, match",
+            "18:22: unknown arm or playbook 'itself' (known: idxk-checksum)",
+        ),
+        (
+            "log: prefill, match",
+            "log: prefill, key: [room, key], match",
+            "18:53: the regular expression needs the named group (?P<room>...)",
+        ),
+        (
+            "log: prefill, match",
+            "log: prefill, value: [key, value], match",
+            "19:7: the value of right has 1 part, that of left 2: they could never agree",
+        ),
+        (
+            ", match: 'room=(?P<key>\\d+) sum=(?P<value>[0-9a-f]+)'}\n      right",
+            "}\n      right",
+            "18:7: missing key 'match': a regular expression with the groups key and value; "
+            "of lines that are JSON name the fields instead",
         ),
         (
             "by: mismatch, min_coverage: 95%",

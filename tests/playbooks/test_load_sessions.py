@@ -114,6 +114,7 @@ def test_what_it_says_is_a_condition_and_how_many_there_are_is_none(tmp_path: Pa
         ("{type: object}", '{$ref: "#/$defs/a"}', "$ref '#/$defs/a' is not in it: write it out"),
         ("{type: object}", '{$ref: "http://h/a"}', "$ref 'http://h/a' is not in it: write it out"),
         ("ramp: 2s", 'headers: {x-a: "b\\n"}', "'x-a' is no header with a value of one line"),
+        ("temperature: 0.7", "tools: []", "'tools' has a key of its own: say it there"),
         ("ramp: 2s", "prompts_file: none.jsonl", "'none.jsonl': no such file or directory"),
         ("ramp: 2s", "prompts_file: none.jsonl", "'prompts_file' beside 'prompts'"),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from playbooks.language.fieldtypes import Shape
 from playbooks.language.schema import json_schemas
 
 SCHEMAS = json_schemas()
@@ -53,6 +54,15 @@ def test_defaults_are_what_a_file_would_say(name: str) -> None:
     for one in _objects(SCHEMAS[name]):
         if "pattern" in one and isinstance(one.get("default"), str | int | float):
             assert re.search(one["pattern"], one["default"]), one
+
+
+def test_no_default_is_a_model_that_loading_the_program_would_build() -> None:
+    kinds = [Shape]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        assert not [
+            name for name, one in kind.model_fields.items() if isinstance(one.default, Shape)
+        ]
 
 
 def test_a_step_has_exactly_one_action() -> None:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,8 +15,8 @@ import endpoint
 import pytest
 from dask_cluster import Cluster
 
-from playbooks.sessions import spread
-from playbooks.sessions.job import Fault, Job, program
+from playbooks.sessions import job, spread
+from playbooks.sessions.job import Fault, Job, lacking, program
 from playbooks.sessions.spec import Sessions
 
 PATIENCE_S = 120.0
@@ -40,10 +40,10 @@ class Room:
             messages=({"role": "user", "content": "Hello."},),
             dask=self.cluster.address,
         )
-        job = self.folder / "job.json"
-        job.write_text(Job(spec, ()).to_json(), encoding="utf-8")
+        path = self.folder / "job.json"
+        path.write_text(Job(spec, ()).to_json(), encoding="utf-8")
         return subprocess.Popen(
-            program(job, self.folder / "transcripts.jsonl"),
+            program(path, self.folder / "transcripts.jsonl"),
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -94,6 +94,16 @@ def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(spread, "CONNECT_S", 0.5)
     with pytest.raises(Fault, match=r"tcp://127\.0\.0\.1:1 cannot be reached: Timed out"):
         spread._connect("tcp://127.0.0.1:1")
+
+
+def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = Sessions(url="http://h/v1", model="m", sessions="1", dask="tcp://scheduler:8786")
+    assert lacking(spec) is None
+    monkeypatch.setattr(job, "find_spec", lambda _: None)
+    assert lacking(replace(spec, dask=None)) is None
+    missing = lacking(spec)
+    assert missing
+    assert "pip install 'debug-campaign[dask]'" in missing.fix
 
 
 @pytest.mark.parametrize(

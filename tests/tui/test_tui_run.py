@@ -1,7 +1,6 @@
 """Choosing, planning, confirming and following a run; and one that was started elsewhere."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -266,18 +265,19 @@ def test_a_run_of_ours_that_was_over_before_it_was_seen_is_shown(
     told: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "WEIGHED_AT_ONCE", 0)
-    told.run("quick", "probe", [Arm(Counts(1, 8))], ["idxk-transfer"])
-    child = SimpleNamespace(pid=os.getpid(), poll=lambda: 0)
+    code: list[int | None] = [None]
+    child = SimpleNamespace(pid=1, poll=lambda: code[0])
 
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "Hypotheses (4)")
         await pilot.press("2")
         await shows(pilot, "Nothing is running")
-        await pilot.press("1")
         monkeypatch.setattr(app.runner, "_child", child)
+        app.runner.command = "campaign run quick"
         told.recorder.add_hypothesis(Hypothesis("later", "the ledger has changed"))
-        await shows(pilot, "Hypotheses (5)")
-        await pilot.press("2")
-        await shows(pilot, "✓ completed", "quick-", "not weighed, with 9 runs: F5")
+        await shows(pilot, "campaign run quick is starting")
+        told.run("quick", "probe", [Arm(Counts(1, 8))], ["idxk-transfer"], owner_pid=1)
+        code[0] = 0
+        await shows(pilot, "✓ completed", "quick-", "not weighed, with", "runs: F5")
 
     drive(told.recorder.path.parent, script)

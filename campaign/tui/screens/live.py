@@ -2,10 +2,12 @@
 
 from typing import ClassVar
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 
+from campaign.cli.text import shown
 from campaign.ledger.records import Run
 from campaign.operations import control
 from campaign.operations import live as reading
@@ -32,6 +34,12 @@ their times, its output, failures as they are counted, and what it costs.
 
   r   choose a playbook, see its plan, and run it
       or, in another terminal:  campaign run PLAYBOOK
+"""
+
+STARTING = """\
+{} is starting ...
+
+Its steps appear here once it has made sure that the system is as it was planned for.
 """
 
 _MANY = "not weighed, with {:,} runs: F5 on the Campaign screen does it"
@@ -62,7 +70,7 @@ class LiveScreen(ModeScreen):
         self.shown: Live | None = None
         self.under_way: tuple[Run, ...] = ()
         self._live: Reading[tuple[tuple[Run, ...], Live | None]] = Reading(
-            self, self._show, self._cannot_read, pace=_PACE_S
+            self, self._show, self._no_run, pace=_PACE_S
         )
         self._belief: Reading[Belief] = Reading(
             self,
@@ -115,18 +123,33 @@ class LiveScreen(ModeScreen):
 
     def _show(self, read: tuple[tuple[Run, ...], Live | None]) -> None:
         self.under_way, live = read
-        if live is None:
+        starts = self._starts(live)
+        self._show_panes(starts, live is not None)
+        if live is None or starts:
             return
-        first = self.shown is None
         self.shown, self._batch = live, live.run.batch
-        self.empty.display, self.query_one("#live").display = False, True
         self.line.show(live, len(self.under_way))
         for pane in (self.steps, self.outcomes, self.meter, self.log_pane):
             pane.show(live)
-        if first:
-            self.log_pane.log_view.focus()
         self._believe(live)
         self.refresh_bindings()
+
+    def _starts(self, live: Live | None) -> str:
+        """The command that was started here while the ledger has not heard of it; or nothing."""
+        runner = app_of(self).runner
+        known = (*self.under_way, *(live.runs if live else ()))
+        heard_of = any(run.owner_pid == runner.pid for run in known)
+        return runner.command if runner.busy and not heard_of else ""
+
+    def _show_panes(self, starts: str, any_run: bool) -> None:
+        panes = self.query_one("#live")
+        panes.display = any_run and not starts
+        self.empty.display = not panes.display
+        if self.empty.display:
+            self.empty.update(Text(STARTING.format(shown(starts)) if starts else NOTHING))
+            self.empty.focus()
+        elif self.empty.has_focus:
+            self.log_pane.log_view.focus()
 
     def _believe(self, live: Live) -> None:
         app = app_of(self)
@@ -135,6 +158,14 @@ class LiveScreen(ModeScreen):
             self.outcomes.show_belief(_MANY.format(app.overview.runs) if live.hypotheses else "")
         elif workspace is not None and system is not None and live.hypotheses:
             self._belief.ask(lambda: reading.belief(workspace, system.statistics, run))
+
+    def _no_run(self, why: str) -> None:
+        """Before the first run or hypothesis there is no ledger, and that is no problem."""
+        workspace = app_of(self).workspace
+        if workspace is not None and not workspace.ledger.exists():
+            self._show(((), None))
+        else:
+            app_of(self).tell(why)
 
     def _cannot_read(self, why: str) -> None:
         app_of(self).tell(why)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import ClassVar
 
 from rich.console import Group, RenderableType
 from rich.segment import Segment
@@ -29,6 +30,8 @@ def aligned(rows: Sequence[Sequence[Text]], sides: str, gap: int = 2) -> Iterato
 
 class Lines(ScrollView, can_focus=True):
     """A text that scrolls. It is rendered when it is shown, and when there is another width."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--line"}
 
     def __init__(self, *, id: str, beside: int = 0) -> None:
         """`beside`: columns that are left free beside the scrollbar."""
@@ -72,6 +75,7 @@ class Lines(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         place, width = y + self.scroll_offset.y, self.size.width
+        style = self.get_component_rich_style("lines--line")
         if place >= len(self._lines):
-            return Strip.blank(width, self.rich_style)
-        return self._lines[place].extend_cell_length(width).apply_style(self.rich_style)
+            return Strip.blank(width, style)
+        return self._lines[place].extend_cell_length(width).apply_style(style)

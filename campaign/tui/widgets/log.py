@@ -54,6 +54,8 @@ file, not only what is shown. Colours and control characters are left out.
         Binding("right", "shift(1)", "Right", show=False),
     ]
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"log--line"}
+
     class Moved(Message):
         """It follows, or holds, or found what was searched for, or did not."""
 
@@ -127,11 +129,12 @@ file, not only what is shown. Colours and control characters are left out.
     def render_line(self, y: int) -> Strip:
         index = y + self.scroll_offset.y
         width = self.scrollable_content_region.width
+        style = self.get_component_rich_style("log--line")
         if index >= len(self.window.lines):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, style)
         line = self.window.lines[index]
         text = _cut(line.text, self._shift, width)
-        return Strip([Segment(text, self.rich_style + self._style(index))], width)
+        return Strip([Segment(text, style + self._style(index))], width)
 
     def _style(self, index: int) -> Style:
         if self._hit is None or index != self.window.index(self._hit):

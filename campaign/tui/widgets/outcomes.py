@@ -115,7 +115,8 @@ verdict once the run has been judged.
         for slug in known:
             chance = chance_text(found.parts[slug])
             yield Text.assemble((chance, "bold"), f" that {shown(slug)} is part of the cause")
-        if known and live.reproductions and not found.counted:
+        valid = [one for one in live.reproductions if one.counts.n and not one.record.invalid]
+        if known and valid and not found.counted:
             yield self._quiet("without these trials: their conditions are not the baseline's")
 
     def _verdict(self, verdict: records.Verdict) -> Iterator[Text]:

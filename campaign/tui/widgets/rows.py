@@ -18,7 +18,7 @@ _HEADS = 1
 class Rows(ScrollView, can_focus=True):
     """A list of any number of rows, all of one line."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--heads"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--heads", "rows--row"}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
         Binding("down,j", "move(1)", "Down", show=False),
@@ -88,14 +88,12 @@ class Rows(ScrollView, can_focus=True):
             return heads.apply_style(self.get_component_rich_style("rows--heads"))
         index = y - _HEADS + self.scroll_offset.y
         if index >= self.count:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.get_component_rich_style("rows--row"))
         drawn = self._drawn.get(index)
         if drawn is None or drawn.cell_length != width:
             drawn = self._drawn[index] = self._strip(self.row(index, width), width)
-        at_cursor = index == self.cursor
-        return drawn.apply_style(
-            self.get_component_rich_style("rows--cursor") if at_cursor else self.rich_style
-        )
+        part = "rows--cursor" if index == self.cursor else "rows--row"
+        return drawn.apply_style(self.get_component_rich_style(part))
 
     def _strip(self, text: Text, width: int) -> Strip:
         return Strip(text.render(self.app.console, end="")).adjust_cell_length(width)
