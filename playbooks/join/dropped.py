@@ -5,7 +5,6 @@ from collections import Counter
 import polars as pl
 
 from playbooks.join.blocks import Source
-from playbooks.join.excerpts import Places
 from playbooks.join.rows import rows
 from playbooks.playbook import RowSpec
 from playbooks.probes.lines import DROPPED
@@ -17,7 +16,7 @@ def dropped(source: Source) -> int:
     Errors: what `source` raises on reading.
     """
     most: Counter[str] = Counter()
-    for frame in rows(source, RowSpec(DROPPED), Places()):
+    for frame in rows(source, RowSpec(DROPPED)):
         told = frame.group_by("key").agg(pl.col("value").cast(pl.UInt64, strict=False).max())
         most |= Counter({pid: count or 0 for pid, count in told.iter_rows()})
     return most.total()

@@ -89,7 +89,7 @@ def join(
 
 
 def _keys(side: Side) -> Iterator[str]:
-    for found in rows(side.source, side.spec, Places()):
+    for found in rows(side.source, side.spec):
         yield from found["key"].unique()
 
 

@@ -20,11 +20,13 @@ _WORKERS = min(4, os.cpu_count() or 1)
 _FIRST_PART = r"^(?:[^/\\]|\\.)*"
 
 
-def rows(source: Source, spec: RowSpec, places: Places) -> Iterator[pl.DataFrame]:
+def rows(source: Source, spec: RowSpec, places: Places | None = None) -> Iterator[pl.DataFrame]:
     """The rows of a log in the order of its lines, as frames of SCHEMA.
 
-    `places` takes note of where its blocks begin. Errors: what `source` raises on reading.
+    `places`, where given, takes note of where its blocks begin. Errors: what `source` raises on
+    reading.
     """
+    places = Places() if places is None else places
     with source() as file, ThreadPoolExecutor(_WORKERS) as pool:
         ahead: deque[Future[_Found]] = deque()
         for block in blocks(file):

@@ -7,7 +7,7 @@ import polars as pl
 
 from playbooks.join.rows import SCHEMA
 
-HELD = 320 * 1024 * 1024
+HELD = 128 * 1024 * 1024
 """Bytes of rows that a side holds in memory before they go to disk."""
 PARTS = 32
 """Rows with the same key are in the same one."""

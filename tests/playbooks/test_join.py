@@ -17,7 +17,7 @@ from hypotheses.comparison import Comparison, State
 from playbooks.join import rows as reading
 from playbooks.join.blocks import BLOCK, blocks
 from playbooks.join.detector import detector_identity
-from playbooks.join.excerpts import SHOWN, Excerpt, Places
+from playbooks.join.excerpts import SHOWN, Excerpt
 from playbooks.join.expression import groups
 from playbooks.join.joining import KEPT, Joined, Side, join
 from playbooks.parsers.lines import LINE_LIMIT
@@ -43,9 +43,7 @@ def lines(pairs, prefix: str = "") -> str:
 
 
 def rows(side: Side) -> list[tuple[str, str, int]]:
-    return list(
-        chain.from_iterable(one.rows() for one in reading.rows(side.source, side.spec, Places()))
-    )
+    return list(chain.from_iterable(one.rows() for one in reading.rows(side.source, side.spec)))
 
 
 def shown(joined: Joined) -> dict[str, tuple[str, str]]:
