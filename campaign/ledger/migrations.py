@@ -94,6 +94,12 @@ def kept(db: Database) -> None:
     _execute(db, "014_kept.sql")
 
 
+@MIGRATIONS()
+def spent(db: Database) -> None:
+    """Hypotheses that cost something are all told of."""
+    _execute(db, "015_spent.sql")
+
+
 def bring_up_to_date(database: Database) -> None:
     """Applies what is pending, all or nothing, and marks the file as a ledger of this version."""
     bring_up_to(database, VERSION)

@@ -1,6 +1,6 @@
 """What marks a file as a ledger, and as one that this program knows."""
 
-VERSION = 14
+VERSION = 15
 """How many migrations a ledger has been through when it is up to date: its `user_version`."""
 
 APPLICATION_ID = 0x43414D50
