@@ -9,6 +9,7 @@ from campaign.tui.dialogs.quit import QuitDialog
 from campaign.tui.terminal import TerminalDriver
 from campaign.tui.the_app import TheApp
 
+_LOOK_S = 1.0
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 
@@ -23,12 +24,20 @@ class Ending:
     app: TheApp
     waiting: bool = False
     _asked: int = 0
+    _hung_up: bool = False
 
     def handle_signals(self) -> None:
         """A terminal that vanishes, or a request to end, sees what was started here to its end."""
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._signalled, number)
+        self.app.set_interval(_LOOK_S, self._look)
+
+    def _look(self) -> None:
+        """A terminal that does not control the session vanishes without a signal."""
+        driver = self.app._driver
+        if not self._hung_up and isinstance(driver, TerminalDriver) and driver.is_gone:
+            self._signalled(signal.SIGHUP)
 
     def quit(self) -> None:
         """Ends the app; asks first while something goes on."""
@@ -81,6 +90,7 @@ class Ending:
     def _signalled(self, number: signal.Signals) -> None:
         driver = self.app._driver
         if number is signal.SIGHUP and isinstance(driver, TerminalDriver):
+            self._hung_up = True
             driver.let_go()
         if self.app.runner.busy:
             self._end_run(number)

@@ -1,5 +1,6 @@
 """The terminal as it may vanish: what is written to it then is lost, and nothing waits for it."""
 
+import select
 from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any
@@ -13,6 +14,13 @@ class TerminalDriver(LinuxDriver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._file: Any = _Lossy(self._file)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether there is no terminal any more, be there a signal that says so or not."""
+        looks = select.poll()
+        looks.register(self.fileno, 0)
+        return bool(looks.poll(0))
 
     def let_go(self) -> None:
         """Reads no more keys: a terminal that is gone would be read over and over."""

@@ -57,6 +57,14 @@ def test_its_run_is_put_back(toy: Toy, before: Tree, running: Console, how: str)
     check_put_back(toy, running, before)
 
 
+def test_a_terminal_that_vanishes_without_a_signal(toy: Toy, before: Tree) -> None:
+    assert before
+    with Console(toy, controlling=False) as console:
+        console.shows("rule")
+        console.hang_up()
+        assert console.end() == 129
+
+
 def test_quitting_asks_and_shows_how_all_is_put_back(
     toy: Toy, before: Tree, running: Console
 ) -> None:

@@ -33,14 +33,20 @@ steps:
 
 
 class Console:
-    """The program in a session whose controlling terminal is ours to take away."""
+    """The program in a session whose terminal is ours to take away, controlling it or not."""
 
-    def __init__(self, toy: Toy, size: tuple[int, int] = (120, 35)) -> None:
+    def __init__(
+        self, toy: Toy, size: tuple[int, int] = (120, 35), *, controlling: bool = True
+    ) -> None:
         self._toy = toy
         self.text = ""
         self._over = threading.Event()
         self.pid, self._master = pty.fork()
         if self.pid == 0:
+            if not controlling:
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+                fcntl.ioctl(0, termios.TIOCNOTTY)
+                signal.signal(signal.SIGHUP, signal.SIG_DFL)
             os.execve(sys.executable, toy.command("tui"), {**os.environ, "TERM": "xterm-256color"})
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", *size[::-1], 0, 0))
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -77,17 +77,20 @@ class RunList(Rows):
         self._look()
 
     def _look(self) -> None:
-        """Asks for what is on the screen and not known."""
-        first, height = self.scroll_offset.y, self.visible_rows
-        visible = self.places[first : first + height]
-        fetch = self._fetch
-        if fetch is None or not any(self._is_missing(one) for one in visible):
+        """Asks for what is on the screen and not known; then for a screen before and behind it."""
+        height = self.visible_rows
+        if self._fetch is None:
             return
-        near = self.places[max(0, first - height) : first + 2 * height]
-        self._read.ask(partial(fetch, [one for one in near if self._is_missing(one)]))
+        if missing := self._missing(0):
+            self._read.ask(partial(self._fetch, missing))
+        elif self._missing(1):
+            self._read.ask(partial(self._fetch, self._missing(height)))
 
-    def _is_missing(self, place: int) -> bool:
-        return place not in self._known or place in self._stale
+    def _missing(self, beyond: int) -> list[int]:
+        """The places that are not known, of the screen and so many rows before and behind it."""
+        first, height = self.scroll_offset.y, self.visible_rows
+        near = self.places[max(0, first - beyond) : first + height + beyond]
+        return [one for one in near if one not in self._known or one in self._stale]
 
     def _take(self, found: dict[int, Listed]) -> None:
         if len(self._known) > _KEPT:
@@ -96,7 +99,10 @@ class RunList(Rows):
         self._known.update(found)
         self._stale.difference_update(found)
         if found:
-            self.redraw()
+            self._drawn.clear()
+            first = self.scroll_offset.y
+            if not found.keys().isdisjoint(self.places[first : first + self.visible_rows]):
+                self.redraw()
             self._look()
         if self.place in found:
             self.post_message(self.Focused(self))
