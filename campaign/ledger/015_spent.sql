@@ -1,3 +1,8 @@
+-- The ways back of a few runs are found without a look at all others.
+
+DROP INDEX boot_by_run;
+CREATE INDEX boot_by_run ON boot (run, batch, occupied_s, money, id);
+
 -- What was spent is looked at in sum: a name in HAVING is a column's before it is a sum's.
 
 DROP VIEW hypothesis_ledger;

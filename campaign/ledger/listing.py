@@ -57,11 +57,12 @@ class ListReads(Reader):
         for row in self._rows(
             """
             SELECT rates.run, observation.ended_at, rates.fail, rates.n, rates.censored,
-                   terms.stopped, terms.unit, exposure_rates.exposure
+                   terms.stopped, terms.unit,
+                   (SELECT exposure FROM exposure_rates
+                    WHERE exposure_rates.observation = observation.id) AS exposure
             FROM observation
             JOIN trial_rates AS rates ON rates.observation = observation.id
             LEFT JOIN observation_terms AS terms ON terms.observation = observation.id
-            LEFT JOIN exposure_rates ON exposure_rates.observation = observation.id
             WHERE observation.run IN (SELECT value FROM json_each(?))
               AND observation.invalid IS NULL
             ORDER BY observation.started_at, observation.rowid
