@@ -63,6 +63,8 @@ def unfit(verdict: Verdict | None, evidence: Iterable[BootEvidence]) -> str:
             return "the system changed during the measures"
         if one.effect is Effect.NOT_EFFECTIVE:
             return "what it changed was not effective"
+        if one.seen.spent:
+            return "its budget ran out"
     return "its verdict is invalid" if verdict and verdict.word is Word.INVALID else ""
 
 

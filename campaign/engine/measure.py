@@ -24,7 +24,8 @@ class Seen:
     """What a boot's measures have found so far.
 
     `arrivals` says when each of `trials` came, `crashed` which services' deaths were counted,
-    `sequences` has the trials of each reproduction in the order they began, where that is known.
+    `sequences` has the trials of each reproduction in the order they began, where that is known,
+    and `spent` says that the budget ended one.
     """
 
     trials: list[Trial] = field(default_factory=list)
@@ -34,6 +35,7 @@ class Seen:
     table: TwoByTwo | None = None
     observations: list[str] = field(default_factory=list)
     sequences: list[tuple[Trial, ...]] = field(default_factory=list)
+    spent: bool = False
 
 
 @dataclass(frozen=True)

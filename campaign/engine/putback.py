@@ -177,12 +177,22 @@ def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
     way.paths += result.restored
     specs = host.journal().specs
     (services, way.groups), way.batches = from_specs(specs), batches_of(specs)
-    way.services = tuple(replace(one, host=way.name) for one in services)
+    way.services = tuple(_as_declared(replace(one, host=way.name), hosts) for one in services)
     way.remaining = [f"{way.name}: {one.instructions}" for one in result.conflicts]
     if len(hosts.names()) > 1:
         what = f"--accept {way.name}:"
         way.remaining = [text.replace("--accept ", what) for text in way.remaining]
     way.answered = True
+
+
+def _as_declared(service: Service, hosts: Hosts) -> Service:
+    """The service with the health that campaign.yaml now says: what a run was wrong about there
+    must not keep its hosts dirty for ever.
+    """
+    now = hosts.services.get(service.name)
+    if now is None or now.host != service.host or now.manager != service.manager:
+        return service
+    return replace(service, health=now.health)
 
 
 def _linked(ways: Sequence[_Way]) -> list[list[_Way]]:

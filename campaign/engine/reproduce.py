@@ -222,6 +222,7 @@ class _Reproduction:
         if ended.timed_out:
             self._pend(self._cut_short())
         if self._watch.spent and ended.stopped:
+            self._seen.spent = True
             self._session.emit(Note(self._cut_off(), warn=True))
         return None
 

@@ -23,7 +23,7 @@ from playbooks.agent import clock
 from playbooks.hosts.connection import Channel, HostError, HostLost
 from playbooks.hosts.host import Host
 from playbooks.redact import Redactor
-from playbooks.system import LEASE_S, System
+from playbooks.system import LEASE_S, Service, System
 from playbooks.system import Host as Machine
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ def operator() -> str:
     return f"{getuser()}@{socket.gethostname()}"
 
 
+NO_SERVICES: Mapping[str, Service] = {}
+
+
 class Hosts:
     """The agents of a run, one a host, each holding its host's lock until closed.
 
@@ -44,8 +47,8 @@ class Hosts:
     connection was lost is dialled again when it is next asked for: a call that was under way has
     failed, and is not repeated. One that has put itself back meanwhile, since our lease of
     `lease_s` was over, refuses itself until it is asked for `again`. With `takes_over` agents that
-    wait for another operator make way. `ahead` has those that are dialled already. Its methods
-    may be called from any thread.
+    wait for another operator make way. `ahead` has those that are dialled already, `services` are
+    those of campaign.yaml. Its methods may be called from any thread.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Hosts:
         *,
         takes_over: bool = False,
         ahead: Ahead = NOBODY,
+        services: Mapping[str, Service] = NO_SERVICES,
     ) -> None:
         self.workspace = workspace
         self._machines = dict(machines)
@@ -64,6 +68,7 @@ class Hosts:
         self._lease_s = lease_s
         self._takes_over = takes_over
         self._ahead = ahead
+        self.services = services
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
         self._lapsed: set[str] = set()

@@ -122,18 +122,24 @@ def _refuse_unusable(action: Compare) -> None:
     """Errors: CampaignError (USAGE) for an expression that cannot find what it is to find."""
     from playbooks.join.expression import groups
 
-    sides = (action.left, action.right, action.known_bad)
-    for spec in (side.rows for side in sides if side is not None):
-        for option, source in (("--match", spec.match), ("--skip", spec.skip)):
-            try:
-                found = groups(source) if source is not None else frozenset()
-            except ValueError as error:
-                raise CampaignError(Exit.USAGE, f"{option} {source!r}: {error}") from error
-            names = (*spec.key, *spec.value) if option == "--match" and source is not None else ()
-            missing = [f"(?P<{name}>...)" for name in names if name not in found]
-            if missing:
-                what = f"{option} {source!r} needs the named group {' and '.join(missing)}"
-                raise CampaignError(Exit.USAGE, what)
+    left, right, bad = action.left.rows, action.right.rows, action.known_bad
+    sides = [
+        ("--match", left),
+        ("--match" if right.match == left.match else "--right-match", right),
+    ]
+    sides += [("--bad-match", bad.rows)] if bad is not None else []
+    given = [(option, spec.match, (*spec.key, *spec.value)) for option, spec in sides]
+    for option, source, names in (*given, ("--skip", left.skip, ())):
+        if source is None:
+            continue
+        try:
+            found = groups(source)
+        except ValueError as error:
+            raise CampaignError(Exit.USAGE, f"{option} '{source}': {error}") from error
+        missing = [f"(?P<{name}>...)" for name in names if name not in found]
+        if missing:
+            what = f"{option} '{source}' needs the named group {' and '.join(missing)}"
+            raise CampaignError(Exit.USAGE, what)
 
 
 def _source(stack: ExitStack, name: str) -> "Source":

@@ -144,7 +144,15 @@ def open_hosts(
 ) -> Hosts:
     """The campaign's hosts, dialled when they are first asked for if they are not in `ahead`."""
     lease_s = system.lease_s
-    return Hosts(workspace, system.hosts, run, lease_s, takes_over=takes_over, ahead=ahead)
+    return Hosts(
+        workspace,
+        system.hosts,
+        run,
+        lease_s,
+        takes_over=takes_over,
+        ahead=ahead,
+        services=system.services,
+    )
 
 
 def plan_on(

@@ -127,6 +127,8 @@ class _Exchange:
             await self._stream(parts)
         else:
             await self._whole(parts)
+        if not self._assembly.has_choices:
+            raise Malformed("the answer has no choices")
 
     def fail(self, fault: str, why: str) -> None:
         self._fault = (fault, why)

@@ -52,13 +52,17 @@ class _Part:
 
 
 class Assembly:
-    """A message as its parts come, in `delta` (streamed) or in `message` (whole)."""
+    """A message as its parts come, in `delta` (streamed) or in `message` (whole).
+
+    `has_choices`: whether any part held one; the last of a stream may hold none.
+    """
 
     def __init__(self) -> None:
         self._content: list[str] = []
         self._reasoning: list[str] = []
         self._calls: dict[int, _Part] = {}
         self._finish = ""
+        self.has_choices = False
 
     def add(self, answer: object) -> bool:
         """Takes one part of an answer; whether it said anything. Raises Malformed."""
@@ -69,6 +73,7 @@ class Assembly:
         choices = answer.get("choices")
         if not isinstance(choices, list):
             raise Malformed("the answer has no list of choices")
+        self.has_choices = self.has_choices or bool(choices)
         return bool(choices) and self._choice(choices[0])
 
     def message(self) -> Message:

@@ -52,3 +52,24 @@ def test_what_nobody_limits_goes_on(stage: Stage) -> None:
     done = stage.run("run", "baseline", "-y")
     assert done.code == 0, done.err
     assert [reason for _, reason, _ in counts(stage)] == ["fixed"]
+
+
+def test_a_run_whose_budget_ends_its_trials_keeps_nothing(stage: Stage) -> None:
+    stage.edit("campaign.yaml", "cost:", "budget: {time: 3s}\ncost:")
+    done = stage.run("run", "fix", "-y", "--keep", "--var", LONG)
+    assert [reason for _, reason, _ in counts(stage)] == ["budget"]
+    assert "its budget ran out" in done.err
+    stage.check_untouched()
+    stage.check_recovered()
+
+
+def test_a_wrong_probe_is_mended_in_campaign_yaml_before_recover(stage: Stage) -> None:
+    right, wrong = '/health", timeout: 20s', '/nowhere", expect: 204, timeout: 1s'
+    stage.edit("campaign.yaml", right, wrong)
+    assert stage.run("run", "fix", "-y").code == 5
+    assert stage.run("recover").code == 5
+    stage.edit("campaign.yaml", wrong, right)
+    mended = stage.run("recover")
+    assert mended.code == 0, mended.out + mended.err
+    stage.check_untouched()
+    stage.check_recovered()

@@ -55,6 +55,13 @@ def test_a_stream_says_what_the_whole_answer_says(how: str) -> None:
     assert streamed.content or streamed.calls
 
 
+def test_an_answer_without_choices_is_told_from_one_that_says_nothing() -> None:
+    usage, silent = Assembly(), Assembly()
+    assert not usage.add({"choices": [], "usage": {"total_tokens": 7}})
+    assert not silent.add({"choices": [{"message": {"role": "assistant", "content": ""}}]})
+    assert (usage.has_choices, silent.has_choices) == (False, True)
+
+
 def test_the_last_event_counts_without_its_empty_line() -> None:
     events = Events()
     assert events.feed(b"data: 1\n\ndata: 2") == ["1"]
