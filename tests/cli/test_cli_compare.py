@@ -113,6 +113,7 @@ def test_as_a_playbook_compares(toy: Toy, capsys: Capture) -> None:
         ([], "say how keys and values are found"),
         (["--match", "(?P<key>"], "--match '(?P<key>': unclosed group"),
         (["--match", "(?P<key>x)"], "needs the named group (?P<value>...)"),
+        ([*MATCH, "--right-match", r"\d(?P<key>"], r"--right-match '\d(?P<key>': unclosed group"),
         (["--match", "(?P<key>x)(?P<value>y)"], "no key was found in left.log or right.log"),
         ([*MATCH, "--skip", "a(?=b)"], "--skip 'a(?=b)': look-around"),
         ([*MATCH, "--known-bad", "x"], "--known-bad and --bad-match belong together"),

@@ -12,6 +12,7 @@ from systemd_units import TestUnit, unit
 from campaign.engine import cycle
 from campaign.engine.lived import CycleFailed
 from campaign.engine.putback import put_back
+from campaign.engine.session import NO_SERVICES
 from playbooks.env import dropins, scripts
 from playbooks.hosts.host import Change, Host
 from playbooks.hosts.ssh_config import SshTarget
@@ -42,6 +43,8 @@ s = socket.create_server(("127.0.0.1", {port})); time.sleep(600)'
 
 class OneHost(dict[str, Host]):
     """The hosts of a run: this one, which is never lost."""
+
+    services = NO_SERVICES
 
     def names(self) -> tuple[str, ...]:
         return tuple(self)
