@@ -12,9 +12,10 @@ from functools import partial
 
 from campaign.engine import transition
 from campaign.engine.judge import BootEvidence
-from campaign.engine.putback import Watch, answering
+from campaign.engine.putback import answering
 from campaign.engine.session import Hosts, Session
 from campaign.engine.together import all_at_once, by_name
+from campaign.engine.watch import Watch
 from campaign.errors import CampaignError
 from hypotheses.verdict import Effect, Verdict, Word
 from playbooks.hosts.connection import HostError, HostLost

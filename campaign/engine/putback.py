@@ -3,10 +3,8 @@
 The host's journal is the truth: what it does not list was not changed, whatever the ledger says.
 """
 
-import os
 import time
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,9 +15,10 @@ from campaign.engine.lived import CycleFailed, Lived, joined
 from campaign.engine.rollback import batches_back, is_well
 from campaign.engine.session import Hosts
 from campaign.engine.together import all_at_once, by_name
+from campaign.engine.watch import Watch
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
-from playbooks.hosts.files import Journal, PutBack
+from playbooks.hosts.files import Journal
 from playbooks.hosts.host import Host
 from playbooks.hosts.lapse import Lapse
 from playbooks.hosts.specs import spec_of
@@ -49,54 +48,6 @@ class Restored:
     @property
     def dirty(self) -> bool:
         return bool(self.remaining)
-
-
-@dataclass
-class Undoing:
-    """A piece of the way back; whoever does it says what came of it, and what failed."""
-
-    result: PutBack | None = None
-    lived: Lived | None = None
-    failed: str = ""
-
-
-@dataclass
-class Hooked:
-    """A hook of the way back: what names its undo in the host's journal, and what came of it."""
-
-    id: str = field(default_factory=lambda: os.urandom(8).hex())
-    detail: str = ""
-
-
-class Watch:
-    """Is told what the way back does; `say` is called with what is under way.
-
-    All of it comes from the threads that do it, and may not raise.
-    """
-
-    def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
-        self.say = say
-
-    def waiting(self, text: str) -> None:
-        """A host does not answer, and is waited for."""
-        self.say(text)
-
-    def warn(self, _text: str) -> None:
-        """Something did not go as it should, and stopped nothing."""
-
-    def restoring(self, _host: str) -> AbstractContextManager[Undoing]:
-        """Around putting back what was changed on a host."""
-        return nullcontext(Undoing())
-
-    def restarting(
-        self, _services: Sequence[str], _word: str = "restart"
-    ) -> AbstractContextManager[Undoing]:
-        """Around a restart cycle, or a reload."""
-        return nullcontext(Undoing())
-
-    def hooking(self, _name: str, _undo: str) -> AbstractContextManager[Hooked]:
-        """Around a hook of a service."""
-        return nullcontext(Hooked())
 
 
 @dataclass

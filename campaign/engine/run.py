@@ -15,10 +15,11 @@ from campaign.engine.hooks import Hooks
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import StepFailed
 from campaign.engine.pause import hold
-from campaign.engine.putback import Restored, Watch, put_back
+from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned, Stopped
+from campaign.engine.watch import Watch
 from campaign.engine.wayback import RecordedWay
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records

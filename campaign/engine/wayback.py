@@ -9,11 +9,12 @@ from queue import SimpleQueue
 from campaign.engine import putback
 from campaign.engine.boot import BootWalk
 from campaign.engine.events import Note
-from campaign.engine.putback import Hooked, Restored, Undoing, Watch
+from campaign.engine.putback import Restored
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned
 from campaign.engine.together import Beside
+from campaign.engine.watch import Hooked, Undoing, Watch
 from campaign.errors import CampaignError
 from campaign.ledger import records
 from playbooks.hosts.files import PutBack
