@@ -12,6 +12,7 @@ from campaign.engine.hooks import hooks_of
 from campaign.errors import CampaignError, Exit
 from campaign.operations.confirmed import Confirmed, confirmed
 from campaign.operations.plan import Planned
+from playbooks import probes
 from playbooks.diff import unified
 from playbooks.edits import FileEdit
 from playbooks.plan import Boot, BootForecast, Plan
@@ -93,6 +94,14 @@ def _down(one: Plan | BootForecast) -> str:
     return f"{seconds(one.downtime_s)} down{lost}"
 
 
+def _diff(edit: FileEdit) -> str:
+    """What an edit changes; a probe's own file is named, not printed."""
+    probe = probes.named(edit.content)
+    if probe is not None:
+        return f"the {probe} probe, as it comes with campaign"
+    return unified(edit.base, edit.content, edit.path)
+
+
 def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> Iterator[str]:
     number, later = f"{boot.position + 1}/{len(planned.plan.boots)}", _later(planned, boot)
     yield f"{number}  {'keep' if later else boot.title}{_about(boot)}"
@@ -102,7 +111,7 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
     for edit in boot.edits:
         yield f"     edit {edit.host}:{edit.where}  ({_size(edit)})"
         if diffs and not _is_env(planned, edit):
-            yield from _indented(unified(edit.base, edit.content, edit.path))
+            yield from _indented(_diff(edit))
     if boot.env:
         rows = [
             (f"{one.service}: {one.name}", _value(one.before), "->", _value(one.after))

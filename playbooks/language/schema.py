@@ -31,6 +31,7 @@ from playbooks.language.fieldtypes import (
 )
 from playbooks.language.service_schema import RequestShape, UndoableShape
 from playbooks.language.system_schema import CampaignFile
+from playbooks.probes import Probe
 
 
 class _PatchShape(Shape):
@@ -74,7 +75,7 @@ class ReplacePatchShape(_PatchShape):
 
 
 class ProbePatchShape(_PatchShape):
-    probe: Literal["checksum"] = entry("probe", "A probe that comes with campaign.")
+    probe: Probe = entry("probe", "A probe that comes with campaign.")
     into: Text = entry("folder", "Where its file goes, relative to the root.", ".")
 
 

@@ -122,6 +122,10 @@ def test_outputs_of_two_arms_and_of_an_earlier_run_agree_but_where_trials_fail(
 def test_checkpoints_of_the_probe_are_joined_and_what_it_dropped_is_lost(stage: Stage) -> None:
     (stage.root / "patches" / "probed.diff").write_text(CALLS, encoding="utf-8")
     stage.toy.playbook("probed", PROBED.format(kind="probe", lines=1000))
+    plan = stage.run("plan", "probed").out
+    assert "the checksum probe, as it comes with campaign" in plan
+    assert "+from checksum_probe import checkpoint" in plan
+    assert "zlib" not in plan
     done = stage.run("run", "probed", "-y")
     assert done.code == 0, done.err
     (found,) = stage.rows("SELECT * FROM comparison")
