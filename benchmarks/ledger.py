@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from msgspec.structs import astuple
+
 from campaign.ledger import records
 from campaign.ledger.owner import current_owner
 from campaign.ledger.recorder import Recorder
@@ -75,7 +77,7 @@ def _streaming(folder: Path) -> None:
 
         def insert(batch: Sequence[records.Trial]) -> None:
             with connection:
-                values = [tuple(vars(one).values()) for one in batch]
+                values = [astuple(one) for one in batch]
                 connection.executemany(f"INSERT INTO trial VALUES ({marks})", values)
 
         theirs = _rate(rows, insert)

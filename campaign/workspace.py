@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from playbooks.system import System
 
 
-@dataclass(frozen=True)
-class Workspace:
+class Workspace(Struct, frozen=True):
     """Where things are. Nothing is read before it is asked for."""
 
     root: Path

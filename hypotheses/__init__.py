@@ -1,1 +1,1 @@
-"""Belief: what the counts allow one to say. Pure functions, frozen dataclasses, no I/O."""
+"""Belief: what the counts allow one to say. Pure functions, frozen records, no I/O."""

@@ -1,7 +1,8 @@
 """What the model assumes before any restart: the grid of rates, prior shares, thresholds."""
 
-from dataclasses import dataclass
 from math import exp, log
+
+from msgspec import Struct
 
 LOW, HIGH, POINTS = 0.05, 0.40, 10
 """The default grid of the baseline rate: evenly spaced in log odds."""
@@ -24,8 +25,7 @@ def spaced(low: float, high: float, points: int) -> tuple[float, ...]:
     return tuple(rate_of(first + step * at) for at in range(points))
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """The rates that are summed over: p0 with equal weights, r and rho as (value, weight)."""
 
     p0: tuple[float, ...] = spaced(LOW, HIGH, POINTS)
@@ -48,8 +48,7 @@ class Grid:
         return len(self.residual) * len(self.rho)
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What is assumed before any restart, and when something counts as decided.
 
     `singles`, `pairs`, `none` are prior shares (they need not sum to 1); `uniform` is the share

@@ -1,7 +1,8 @@
 """The verdict of a run by mismatching keys, and of a run that tests the detector itself."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hypotheses.comparison import Comparison, TwoByTwo
 from hypotheses.observation import Counts

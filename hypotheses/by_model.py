@@ -8,8 +8,10 @@ the failure returned, and counts of the two that are apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from math import ceil, log
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hypotheses.assumptions import Grid
 from hypotheses.model import Posterior, Restart, log_likelihoods, posterior
@@ -28,8 +30,7 @@ REFUTING = 2
 """Restarts that must say the same to refute: it stayed with the cause off, or went with it on."""
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True):
     """The restarts that speak clearly about a state, in the order they happened.
 
     `clean` came out clean with exactly its causes removed; `returned` are controls that failed
@@ -59,8 +60,7 @@ class Record:
         return _apart(self.again, self.returned)
 
 
-@dataclass(frozen=True)
-class _Case:
+class _Case(Struct, frozen=True):
     """All that the rules look at.
 
     `state` is the most probable one that has the cause; in `stayed` the failure was there although

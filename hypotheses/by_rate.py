@@ -1,7 +1,9 @@
 """The verdict of a run by its failure rates, as far as counts alone go."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hypotheses.observation import Counts, Observation, pooled
 from hypotheses.rates import (
@@ -24,8 +26,7 @@ NAMED = 4
 """Of more conditions that differ only so many are spelled out as options."""
 
 
-@dataclass(frozen=True)
-class _Arms:
+class _Arms(Struct, frozen=True):
     """Both sides of a rate comparison, pooled, each with the number of its restarts.
 
     `treated` and `controlled` are their rates as text.

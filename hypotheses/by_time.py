@@ -4,8 +4,10 @@ Trials that were cut short count here as far as they ran: nothing failed in that
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import inf
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hypotheses.by_rate import (
     again,
@@ -32,8 +34,7 @@ from hypotheses.tally import tally
 from hypotheses.verdict import Effect, Expect, Qualifier, Verdict, Word, unproven
 
 
-@dataclass(frozen=True)
-class _Sides:
+class _Sides(Struct, frozen=True):
     """Both sides of the comparison, pooled, each with the number of its restarts."""
 
     treatment: Exposure

@@ -1,9 +1,10 @@
 """Two logs joined on a key, and the mismatches set against the trials that failed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+
+from msgspec import Struct
 
 from hypotheses.observation import Result, Trial
 
@@ -17,8 +18,7 @@ class State(StrEnum):
     RIGHT_ONLY = "right-only"
 
 
-@dataclass(frozen=True)
-class KeyCounts:
+class KeyCounts(Struct, frozen=True):
     """How many keys of a join were found how."""
 
     matched: int = 0
@@ -47,8 +47,7 @@ class KeyCounts:
         )
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True, dict=True):
     """Counts of a join, and those of the keys behind them that somebody asks about, by name.
 
     `matched` + `mismatched` keys stood on both sides; `left_only` and `right_only` on one;
@@ -88,8 +87,7 @@ class Comparison:
         return counts.joined / counts.total if counts.total else 0.0
 
 
-@dataclass(frozen=True)
-class TwoByTwo:
+class TwoByTwo(Struct, frozen=True):
     """Trials by whether they failed and whether any of their keys mismatched."""
 
     fail_mismatch: int = 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hypotheses.assumptions import DEFAULTS, Settings
 from hypotheses.model import (
@@ -30,8 +32,7 @@ MOST_COUNTS = 20_000
 """Of a control with more trials than this, not every number of failures is looked at."""
 
 
-@dataclass(frozen=True)
-class ByPosition:
+class ByPosition(Struct, frozen=True):
     """The first half of a restart's trials against the second, in the order they ran."""
 
     first: Counts

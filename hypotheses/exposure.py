@@ -7,8 +7,9 @@ attempts. Failures are taken for a Poisson process, so rates and comparisons are
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import inf, log1p, sqrt
+
+from msgspec import Struct
 
 from hypotheses.rates import p_text
 
@@ -21,8 +22,7 @@ MOST = 1000
 """Times the control's exposure; what would not be separated then never is."""
 
 
-@dataclass(frozen=True)
-class Exposure:
+class Exposure(Struct, frozen=True):
     """Failures in some exposure (seconds or attempts, over 0 unless there was none at all)."""
 
     failures: int = 0
@@ -45,16 +45,14 @@ class Exposure:
         return self.failures / self.amount if self.amount else None
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """From `low` to `high`; `high` may be infinite."""
 
     low: float
     high: float
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """Two exposures: the ratio of the first rate to the second, at 95%, and the exact p."""
 
     ratio: Bounds

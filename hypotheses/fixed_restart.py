@@ -7,8 +7,9 @@ fixed number is weighed here by the same measure: bits a second, a decision coun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from hypotheses.model import Posterior, log_likelihoods
 from hypotheses.planner import Candidate, Choice, Purpose

@@ -1,8 +1,9 @@
 """A hypothesis: a falsifiable claim about the cause of the symptom."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Standing(StrEnum):
@@ -27,8 +28,7 @@ GLYPHS: Mapping[str, str] = {
 """A shape beside each standing's word, so that no colour tells alone."""
 
 
-@dataclass(frozen=True)
-class Hypothesis:
+class Hypothesis(Struct, frozen=True):
     """A claim, why it would be so, and what would follow from it.
 
     `prior` is the operator's weight in (0, 1), before any evidence; None where none was given.

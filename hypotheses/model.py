@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations, product
 from math import ceil, fsum, log
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hypotheses.assumptions import (
     DEFAULTS,
@@ -42,8 +44,7 @@ REACH = 0.8
 """How far, in log odds, the grid goes beyond a control's rate that lies near its end."""
 
 
-@dataclass(frozen=True)
-class Restart:
+class Restart(Struct, frozen=True):
     """The trials after one restart: `fail` of `n` failed with the causes `toggles` removed.
 
     An empty `toggles` is a control. Censored trials are in neither number. Each `epoch` has a
@@ -73,8 +74,7 @@ def alike(restart: Restart) -> Alike:
     return restart.toggles, restart.n, restart.fail
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(Struct, frozen=True, eq=False, dict=True):
     """What is believed after `restarts`, in the order they happened.
 
     `members` (states x causes) says which causes each state has; `weights` (states x grid points,
@@ -86,8 +86,8 @@ class Posterior:
     restarts: tuple[Restart, ...]
     settings: Settings
     grid: Grid
-    members: Bools = field(repr=False)
-    weights: Floats = field(repr=False)
+    members: Bools
+    weights: Floats
     evidence: float = 0.0
 
     @cached_property
@@ -209,8 +209,7 @@ def _grid_for(epochs: Iterable[Counter[Alike]]) -> Grid:
     return Grid(p0=spaced(rate_of(low), rate_of(high), 1 + ceil((high - low) / step - 1e-9)))
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
+class Points(Struct, frozen=True, eq=False):
     """A grid's points, flat, p0 slowest: p0, p1 = r p0, rho, and the logarithm of the prior."""
 
     p0: Floats

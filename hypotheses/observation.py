@@ -1,8 +1,9 @@
 """Trials, their counts, and the observation that holds them under its conditions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 
 class Result(StrEnum):
@@ -13,8 +14,7 @@ class Result(StrEnum):
     CENSORED = "censored"
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """One unit that can fail. `keys` join it to log lines; `seconds` is its duration.
 
     `attempts` is how often it tried, where one trial tries again until it fails. `attributes`
@@ -30,8 +30,7 @@ class Trial:
     attributes: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """How many trials failed, passed and were censored; censored ones count neither way."""
 
     fail: int = 0
@@ -95,8 +94,7 @@ def pooled(observations: Iterable["Observation"]) -> Counts:
     return sum((one.counts for one in observations), Counts())
 
 
-@dataclass(frozen=True)
-class Stopping:
+class Stopping(Struct, frozen=True):
     """How an observation ended that had a rule for an early stop; `told` is that in full.
 
     `early` is the same in brief, empty where the rule did not end it. `stands`: its counts may be
@@ -108,8 +106,7 @@ class Stopping:
     stands: bool = True
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(Struct, frozen=True):
     """The trials of one reproducer execution in one boot.
 
     `restart` names the restart cycle (the cluster) it belongs to; `conditions` maps the name

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hypotheses.model import Posterior, log_likelihoods, points
 
@@ -22,8 +23,7 @@ MOST = 12
 """More restarts than this are not looked at."""
 
 
-@dataclass(frozen=True)
-class Outlook:
+class Outlook(Struct, frozen=True):
     """What more restarts, `trials` each, would do: alternately with `toggles` and with none off.
 
     `chances[m - 1]` is the chance that after m of them the posterior that the set removes the

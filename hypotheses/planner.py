@@ -10,10 +10,11 @@ decision saves: about the bits of another restart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hypotheses.assumptions import Grid
 from hypotheses.model import Posterior, Restart, log_likelihoods
@@ -59,8 +60,7 @@ class Purpose(StrEnum):
     DETECTOR = "test the detector"
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A toggle set that one restart can bring about; its own seconds where it has some."""
 
     toggles: frozenset[str]
@@ -68,8 +68,7 @@ class Candidate:
     seconds_per_trial: float | None = None
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A restart to make: what it removes, when it stops, what it should teach and cost.
 
     `bits`, `seconds` and `trials` are expected; `decides` is the chance that it decides the
@@ -253,8 +252,7 @@ def sequence_chances(grid: Grid, slip: float, trials: int) -> tuple[Floats, Floa
     return np.exp(alive).T.copy(), np.exp(gone).T.copy()
 
 
-@dataclass(frozen=True, eq=False)
-class _Economy:
+class _Economy(Struct, frozen=True, eq=False):
     """What each set's restart costs and should bring; one number a set.
 
     `rates` are the most bits a second, `restart` and `trial` are seconds. A decision is worth

@@ -1,7 +1,8 @@
 """What planned trials can show, before any of them is made."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hypotheses.observation import Counts
 from hypotheses.rates import (
@@ -16,8 +17,7 @@ RHO = 0.05
 """How far trials after one restart are taken to be alike, where restarts differ."""
 
 
-@dataclass(frozen=True)
-class Prospect:
+class Prospect(Struct, frozen=True):
     """The chance that the counts come out separated if the failure rate is truly `rate`.
 
     `alike` is that chance where restarts differ from each other (correlation `RHO`).

@@ -5,8 +5,9 @@ Counts `k` of `n` are failing trials of the trials that count. Intervals and tes
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from math import asin, ceil, erfc, hypot, log, log1p, sqrt
+
+from msgspec import Struct
 
 from hypotheses.observation import Counts
 
@@ -14,8 +15,7 @@ Z = 1.959963984540054
 """The normal quantile of a two-sided 95% interval."""
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """From `low` to `high`: shares, or a difference of two shares (-1 to 1)."""
 
     low: float

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hypotheses.assumptions import Grid, spaced
 from hypotheses.model import Restart, log_beta_binomial
@@ -21,8 +22,7 @@ LOWEST, HIGHEST, STEPS = 0.0005, 0.9995, 241
 DEFAULT = Grid()
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(Struct, frozen=True):
     """The treated rate over the control's: its median and its 95% interval.
 
     0 is a failure gone, 1 no difference, more than 1 a failure made worse.

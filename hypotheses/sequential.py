@@ -7,10 +7,11 @@ reason to stop, or None. What the model believes does not depend on the rule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,8 +43,7 @@ class Rule(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """All trials, whatever they bring; `why`, where another rule was asked for."""
 
     at_most: int
@@ -59,8 +59,7 @@ class Fixed:
         return f"all {_trials(self.at_most)} done" if len(outcomes) >= self.at_most else None
 
 
-@dataclass(frozen=True)
-class Failures:
+class Failures(Struct, frozen=True):
     """Until so many trials have failed."""
 
     failures: int
@@ -80,15 +79,14 @@ class Failures:
         return Fixed(self.at_most).stop(outcomes)
 
 
-@dataclass(frozen=True)
-class WhenDecided:
+class WhenDecided(Struct, frozen=True):
     """Until the restart has taught what is worth its time, or the whole search is decided.
 
     `marks[n][k]` is what to do after k failures in n trials: go on, stop because the next trial
     teaches too little a second, or stop because one state is probable enough.
     """
 
-    marks: tuple[str, ...] = field(repr=False)
+    marks: tuple[str, ...]
 
     def __post_init__(self) -> None:
         _check_at_most(self.at_most)
@@ -139,15 +137,14 @@ class WhenDecided:
         return reasons.get(mark)
 
 
-@dataclass(frozen=True)
-class Sequential:
+class Sequential(Struct, frozen=True):
     """Until the e-process of these trials, paired in order with `reference`, reaches `limit`.
 
     It guards against peeking and against drift that both sides share. It knows nothing of
     restarts: what one restart shares, it takes for a difference.
     """
 
-    reference: tuple[bool, ...] = field(repr=False)
+    reference: tuple[bool, ...]
     at_most: int
     limit: float = E_LIMIT
 
@@ -182,8 +179,7 @@ def e_value(pairs: Iterable[tuple[bool, bool]]) -> float:
     return exp(min(total, 700.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Sequences:
+class Sequences(Struct, frozen=True, eq=False):
     """For several toggle sets: the chance of each sequence of outcomes, with the failure's state.
 
     `there` and `gone` are sets x cells; the cell of k failures in n trials is n (n + 1) / 2 + k,
@@ -201,8 +197,7 @@ class Sequences:
         return Sequences(self.there[chosen], self.gone[chosen], self.trials)
 
 
-@dataclass(frozen=True, eq=False)
-class Policy:
+class Policy(Struct, frozen=True, eq=False):
     """The best stopping for each toggle set: expected bits, expected trials, where to stop.
 
     `stop` is sets x cells.

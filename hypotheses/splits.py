@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from math import isfinite
+
+from msgspec import Struct
 
 from hypotheses.observation import Counts, Result, Trial
 from hypotheses.rates import fisher, p_text, rate_text, separated
@@ -12,8 +13,7 @@ MOST_VALUES = 12
 """An attribute of more values than this identifies trials rather than telling kinds apart."""
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(Struct, frozen=True):
     """Trials told apart by one attribute, whose counts are separated.
 
     `first` are those that `name` describes ("length long", "input_len over 512"), `second` all

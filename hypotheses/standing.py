@@ -16,14 +16,14 @@ stopped. Detector runs judge the detector and never move a hypothesis; invalid r
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hypotheses.hypothesis import Standing
 from hypotheses.verdict import Expect, Qualifier, Verdict, Word
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """A run's verdict on the hypothesis.
 
     `kind` is the playbook's; `expect` is None for a verdict by mismatch; `against` is what a rate
@@ -38,8 +38,7 @@ class Evidence:
     against: str = ""
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """A standing, why in one sentence, and the ids of the runs it rests on."""
 
     standing: Standing
@@ -47,8 +46,7 @@ class Proposal:
     runs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Signals:
+class _Signals(Struct, frozen=True):
     """The valid evidence by what it says; a run of one is in the others, too, where it fits."""
 
     seen: tuple[Evidence, ...]

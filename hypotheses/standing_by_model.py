@@ -7,7 +7,8 @@ on, off.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hypotheses.by_model import Record, judge, likeliest, record
 from hypotheses.hypothesis import Standing
@@ -16,8 +17,7 @@ from hypotheses.standing import Evidence, Proposal, propose
 from hypotheses.verdict import Qualifier, Verdict, Word
 
 
-@dataclass(frozen=True)
-class _Sides:
+class _Sides(Struct, frozen=True):
     """What the model says, and which runs saw the mechanism or looked for it in vain."""
 
     verdict: Verdict

@@ -1,15 +1,15 @@
 """Observations added up, as one line of text that claims no more than they carry."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hypotheses.exposure import Exposure, exposure_text
 from hypotheses.observation import Counts, Observation, early_stops
 from hypotheses.rates import rate_text
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """Counts, how rules ended some of them early, and what the trials ran in all, in `unit`.
 
     `exposure` is None where the trials of none, or not of all, measure any.

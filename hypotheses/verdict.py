@@ -4,8 +4,10 @@ The rules themselves are in `by_rate`, `by_mismatch` and `by_model`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 
 class Word(StrEnum):
@@ -63,8 +65,7 @@ class Expect(StrEnum):
     SAME = "same"
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A word, what qualifies it, why, with which numbers, and what would settle it."""
 
     word: Word

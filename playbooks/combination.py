@@ -1,9 +1,10 @@
 """Several playbooks as one restart: what each removes, removed together."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
+
+from msgspec.structs import replace
 
 from playbooks.diff_reader import DiffError, parse
 from playbooks.plan import PlanError

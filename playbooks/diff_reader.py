@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 
+from msgspec import Struct, field
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import Hunk as FoundHunk
 from unidiff.patch import PatchSet
@@ -42,8 +42,7 @@ class DiffError(Exception):
     """A diff that cannot be read or does not fit: one line with where, what and what to do."""
 
 
-@dataclass(frozen=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """`old` lines become `new` lines; each ends with its newline, but for a last line without.
 
     `line` is where the hunk begins in the diff; the starts are those of its header; all count
@@ -60,8 +59,7 @@ class Hunk:
     trailing: int
 
 
-@dataclass(frozen=True)
-class FilePatch:
+class FilePatch(Struct, frozen=True):
     """What a diff does to one file. Paths are relative and hold neither `.` nor `..`.
 
     `old` None makes a new file, `new` None deletes one; otherwise they are equal. `mode` has the
@@ -116,8 +114,7 @@ def shown(name: str) -> str:
     return repr(name)[1:-1]
 
 
-@dataclass
-class _Section:
+class _Section(Struct):
     """One file of a diff as it is written, from `line` (from 1) on."""
 
     line: int

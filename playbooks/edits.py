@@ -3,8 +3,10 @@
 import hashlib
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from playbooks import diff
 from playbooks.env import methods
@@ -12,8 +14,7 @@ from playbooks.playbook import Diff, Env, Patch, Replace, Upload
 from playbooks.system import Service
 
 
-@dataclass(frozen=True)
-class FileState:
+class FileState(Struct, frozen=True):
     """What a path holds. `sha256` None: there is no file, and the rest says nothing."""
 
     sha256: str | None
@@ -24,8 +25,7 @@ class FileState:
     xattrs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class FileEdit:
+class FileEdit(Struct, frozen=True):
     """One file's way from its base to what a boot needs.
 
     `path` is relative to `root`, neither with a link on the way; `content` None deletes the file;
@@ -58,8 +58,7 @@ Reader = Callable[[str, str, str], tuple[FileState, bytes | None]]
 """(host, root, path) -> what is there now, its bytes or None where there is no file."""
 
 
-@dataclass
-class _Draft:
+class _Draft(Struct):
     host: str
     root: str
     path: str

@@ -1,10 +1,9 @@
 """What is done when a run fails, and whom to tell how one ended."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Capture:
+class Capture(Struct, frozen=True):
     """A command that keeps evidence of a failure: what it prints is an artifact.
 
     `$MAINPID` in its environment is the main process of `service`, where that is given.
@@ -18,8 +17,7 @@ class Capture:
     timeout_s: float = 60.0
 
 
-@dataclass(frozen=True)
-class OnFailure:
+class OnFailure(Struct, frozen=True):
     """What is done before a failed run is put back: captures, logs, and a time to look around."""
 
     capture: tuple[Capture, ...] = ()
@@ -27,8 +25,7 @@ class OnFailure:
     hold_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Whom to tell how a run ended, by `command` or at `url`, where `when` has how it did."""
 
     command: tuple[str, ...] = ()

@@ -6,8 +6,10 @@ nothing the base is already running, and the way back costs none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from playbooks.agent.envfile import EnvFileError
 from playbooks.edits import EditError, FileEdit, FileState, Overlay, Reader
@@ -37,8 +39,7 @@ class PlanError(Exception):
     """A plan that cannot be made from what the playbooks say and the hosts have; one line."""
 
 
-@dataclass(frozen=True)
-class EnvChange:
+class EnvChange(Struct, frozen=True):
     """A variable of a service's env file in a boot; None: not set there."""
 
     service: str
@@ -47,8 +48,7 @@ class EnvChange:
     after: str | None
 
 
-@dataclass(frozen=True)
-class Boot:
+class Boot(Struct, frozen=True):
     """One configuration the system is brought up in, and what is measured in it.
 
     `run` counts the plan's playbooks from 0; `playbook` None: the way back to the base.
@@ -94,8 +94,7 @@ class Boot:
         )
 
 
-@dataclass(frozen=True)
-class Took:
+class Took(Struct, frozen=True):
     """Seconds that boots like one took: down, and besides that; `guessed` where one is a guess.
 
     `lost_s` are seconds of the capacity of services with replicas.
@@ -118,8 +117,7 @@ class History(Protocol):
         """What such a boot takes by the past ones; None where there were none."""
 
 
-@dataclass(frozen=True)
-class BootForecast:
+class BootForecast(Struct, frozen=True):
     """Seconds down, measuring, of capacity lost; the money, and whether the figures are guessed."""
 
     downtime_s: float
@@ -129,8 +127,7 @@ class BootForecast:
     lost_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The boots in order, the last of them the base, and a forecast for each.
 
     `keep`: where all goes well, what the last measured boot has stays, and the way to the base is
@@ -218,8 +215,7 @@ class _Cache:
         return self._seen[key]
 
 
-@dataclass
-class _Section:
+class _Section(Struct):
     """The steps up to one restart and what is measured after it."""
 
     changes: list[Step] = field(default_factory=list)

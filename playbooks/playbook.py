@@ -1,10 +1,11 @@
 """A checked playbook, frozen: what it asks, what it changes, what it measures."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from hypotheses.sequential import Rule
 from hypotheses.verdict import Expect
@@ -22,16 +23,14 @@ class Kind(StrEnum):
     FIX = "fix"
 
 
-@dataclass(frozen=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """A unified diff to apply exactly below the patch's root."""
 
     file: Path
     strip: int = 1
 
 
-@dataclass(frozen=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """A file of the workspace that becomes `to` below the patch's root."""
 
     file: Path
@@ -39,8 +38,7 @@ class Upload:
     mode: int | None = None
 
 
-@dataclass(frozen=True)
-class Replace:
+class Replace(Struct, frozen=True):
     """Exactly `count` occurrences of `old` in `path` (below the root) become `new`."""
 
     path: str
@@ -49,8 +47,7 @@ class Replace:
     count: int = 1
 
 
-@dataclass(frozen=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """A change of files below `root` on each of `hosts`, where `{{ host }}` is that one's name."""
 
     hosts: tuple[str, ...]
@@ -64,8 +61,7 @@ class Patch:
         return tuple((host, on_host(self.root, host)) for host in self.hosts)
 
 
-@dataclass(frozen=True)
-class Env:
+class Env(Struct, frozen=True):
     """Variables of services: `set` gives values, `unset` takes names away."""
 
     services: tuple[str, ...]
@@ -74,8 +70,7 @@ class Env:
     removes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Restart:
+class Restart(Struct, frozen=True):
     """`reload`: the services read their files again, and go on running.
 
     `batch`: so many replicas of a service restart at a time; 0: all at once.
@@ -86,8 +81,7 @@ class Restart:
     batch: int = 0
 
 
-@dataclass(frozen=True)
-class StopWhen:
+class StopWhen(Struct, frozen=True):
     """When a reproduction stops: after all trials, after `failures`, by a rule fixed in the plan.
 
     `otherwise_fixed`: after all trials where that rule has nothing to go by.
@@ -98,8 +92,7 @@ class StopWhen:
     otherwise_fixed: bool = False
 
 
-@dataclass(frozen=True)
-class Reproduce:
+class Reproduce(Struct, frozen=True):
     """`stop` is what the playbook says; `rule` is what the plan makes of it, None for "fixed"."""
 
     use: str
@@ -109,8 +102,7 @@ class Reproduce:
     rule: Rule | None = None
 
 
-@dataclass(frozen=True)
-class Collect:
+class Collect(Struct, frozen=True):
     """The services' logs since the restart, as artifacts; `grep` keeps matching lines."""
 
     services: tuple[str, ...]
@@ -118,8 +110,7 @@ class Collect:
     max_bytes: int = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class RowSpec:
+class RowSpec(Struct, frozen=True):
     """How the rows of a log are read: a key and a value a line, of one or several parts.
 
     `key` and `value` name groups of the regex `match`; without it fields of the JSON object that
@@ -134,8 +125,7 @@ class RowSpec:
     skip: str | None = None
 
 
-@dataclass(frozen=True)
-class LogSide:
+class LogSide(Struct, frozen=True):
     """The log of a service since the restart.
 
     `replicas` are the services whose logs it is made of, where `log` is a name that they share.
@@ -156,8 +146,7 @@ class LogSide:
         return self.replicas or (self.log,)
 
 
-@dataclass(frozen=True)
-class OutputSide:
+class OutputSide(Struct, frozen=True):
     """What a reproducer printed: in the last boot of an arm of this run, or of another playbook.
 
     Of a playbook the latest completed run counts; its own name is the present boot.
@@ -174,8 +163,7 @@ class OutputSide:
 CompareSide = LogSide | OutputSide
 
 
-@dataclass(frozen=True)
-class Compare:
+class Compare(Struct, frozen=True):
     """Joins two logs by key. `known_bad` finds the keys that a detector run corrupted.
 
     `in_order`: a key that repeats is joined in the order of its lines, not given up as a
@@ -189,8 +177,7 @@ class Compare:
     only_trials: bool = False
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """`do` runs; `check` exits 0 while its effect is in place; `undo` takes it back."""
 
     on: str
@@ -201,13 +188,11 @@ class Command:
     cwd: str | None = None
 
 
-@dataclass(frozen=True)
-class Wait:
+class Wait(Struct, frozen=True):
     seconds: float
 
 
-@dataclass(frozen=True)
-class Http:
+class Http(Struct, frozen=True):
     """A request from the host's side; the step fails unless it answers as expected."""
 
     on: str
@@ -224,8 +209,7 @@ Measure = Reproduce | Collect | Compare | Command | Wait | Http
 Action = Change | Restart | Measure
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One action. `when` limits it to one arm; `where` is its "file:line" for messages."""
 
     name: str
@@ -234,8 +218,7 @@ class Step:
     where: str = ""
 
 
-@dataclass(frozen=True)
-class RateRule:
+class RateRule(Struct, frozen=True):
     """Judged by failure rates; `against` is "baseline", an arm, or another playbook's name.
 
     Of trials (`kind` rate), or of the time or attempts that they took (time).
@@ -246,16 +229,14 @@ class RateRule:
     kind: Literal["rate", "time"] = "rate"
 
 
-@dataclass(frozen=True)
-class MismatchRule:
+class MismatchRule(Struct, frozen=True):
     """Judged by mismatching keys; `min_coverage` is a share from 0 to 1."""
 
     min_coverage: float = 0.95
     kind: Literal["mismatch"] = "mismatch"
 
 
-@dataclass(frozen=True)
-class Playbook:
+class Playbook(Struct, frozen=True):
     """`hypotheses` are slugs; `arms` is empty for a playbook of one configuration.
 
     Its arms, or its one configuration, are brought up in `blocks` blocks by `schedule`; `seed`

@@ -1,9 +1,10 @@
 """The system under test as campaign.yaml describes it: checked and frozen."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from hypotheses.assumptions import DEFAULTS, Settings
 from playbooks.ending import Notice, OnFailure
@@ -18,8 +19,7 @@ LEASE_S = 600.0
 """How long an operator may be gone where campaign.yaml says nothing else."""
 
 
-@dataclass(frozen=True)
-class Ssh:
+class Ssh(Struct, frozen=True):
     """How a host is reached: `name` is an address or an alias of ~/.ssh/config.
 
     What is None is left to that file. `sudo` runs the agent as root; `accept_new` takes the key
@@ -37,8 +37,7 @@ class Ssh:
     config: Path | None = None
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Struct, frozen=True):
     """A machine: this one where `ssh` is None. `python` is the interpreter of the agent there.
 
     `state_dir` is where the journal of this machine lies; None: the usual place.
@@ -54,8 +53,7 @@ class Host:
         return self.ssh is None
 
 
-@dataclass(frozen=True)
-class HttpProbe:
+class HttpProbe(Struct, frozen=True):
     """Healthy when the URL answers with `expect` and, where given, a body that `match` finds."""
 
     url: str
@@ -66,24 +64,21 @@ class HttpProbe:
     kind: Literal["http"] = "http"
 
 
-@dataclass(frozen=True)
-class TcpProbe:
+class TcpProbe(Struct, frozen=True):
     """Healthy when `address` ("host:port") accepts a connection."""
 
     address: str
     kind: Literal["tcp"] = "tcp"
 
 
-@dataclass(frozen=True)
-class CommandProbe:
+class CommandProbe(Struct, frozen=True):
     """Healthy when the command exits 0."""
 
     command: tuple[str, ...]
     kind: Literal["command"] = "command"
 
 
-@dataclass(frozen=True)
-class LogProbe:
+class LogProbe(Struct, frozen=True):
     """Healthy once the service has logged a line that `match` finds since its start."""
 
     match: str
@@ -93,8 +88,7 @@ class LogProbe:
 Probe = HttpProbe | TcpProbe | CommandProbe | LogProbe
 
 
-@dataclass(frozen=True)
-class HealthCheck:
+class HealthCheck(Struct, frozen=True):
     """A probe that must hold for `settle_s` without a break, within `timeout_s` of the start.
 
     `on` is the host that it is made from; None: the service's own.
@@ -106,8 +100,7 @@ class HealthCheck:
     on: str | None = None
 
 
-@dataclass(frozen=True)
-class Availability:
+class Availability(Struct, frozen=True):
     """A probe of a service as a whole: it is down while this fails, asked from the host `on`."""
 
     probe: Probe
@@ -116,8 +109,7 @@ class Availability:
     timeout_s: float = 2.0
 
 
-@dataclass(frozen=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A command around a service's restarts: `do`, what takes it back, and whether that is needed.
 
     `check` exits 0 while its effect is in place. They run in `cwd` on the host `on` (None: the
@@ -132,8 +124,7 @@ class Hook:
     timeout_s: float = 60.0
 
 
-@dataclass(frozen=True)
-class Reload:
+class Reload(Struct, frozen=True):
     """How a service is made to read its files again while it runs.
 
     `command` (None: systemd's own way) runs on its host in `cwd`, with its main process as
@@ -146,8 +137,7 @@ class Reload:
     timeout_s: float = 30.0
 
 
-@dataclass(frozen=True)
-class EnvMethod:
+class EnvMethod(Struct, frozen=True):
     """How a service's environment is edited: in which file, `path`, of which kind.
 
     "env_file" has NAME=VALUE lines; "dropin" is a drop-in of its systemd unit; "script" is the
@@ -165,8 +155,7 @@ class EnvMethod:
         return parts[0] or "/", "/".join(parts[1:])
 
 
-@dataclass(frozen=True)
-class ProcessSpec:
+class ProcessSpec(Struct, frozen=True):
     """An embedded service: what to run, where, and how its logs rotate."""
 
     command: tuple[str, ...]
@@ -176,8 +165,7 @@ class ProcessSpec:
     kind: Literal["process"] = "process"
 
 
-@dataclass(frozen=True)
-class SystemdSpec:
+class SystemdSpec(Struct, frozen=True):
     """A unit of systemd; `user`: of the manager of the user that the agent runs as."""
 
     unit: str
@@ -185,8 +173,7 @@ class SystemdSpec:
     kind: Literal["systemd"] = "systemd"
 
 
-@dataclass(frozen=True)
-class CommandSpec:
+class CommandSpec(Struct, frozen=True):
     """A service that commands start and stop, run in `cwd`.
 
     `status` exits 0 while it runs; `restart`, where given, is used when it restarts alone; `pids`
@@ -206,8 +193,7 @@ class CommandSpec:
 Manager = ProcessSpec | SystemdSpec | CommandSpec
 
 
-@dataclass(frozen=True)
-class Service:
+class Service(Struct, frozen=True):
     """A service of the system; `manager` says who starts and stops it, and how.
 
     `before_stop` hooks run before each stop and are undone once it is healthy again;
@@ -237,8 +223,7 @@ class Service:
         return self.name.partition(AT)[0]
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """A probe that must hold all through a run, asked from the host `on` every `every_s`.
 
     It trips where `failures` looks in a row do not hold. During restarts it is only asked where it
@@ -253,8 +238,7 @@ class Guard:
     through_restarts: bool = False
 
 
-@dataclass(frozen=True)
-class ParseSpec:
+class ParseSpec(Struct, frozen=True):
     """Which parser reads a reproducer's output, and which outcomes mean what.
 
     `format` is a parser's name, or "exit" for the exit-code contract. `options` are the
@@ -276,8 +260,7 @@ class ParseSpec:
         return self.format in ("jsonl", "go_test_json", "nextest")
 
 
-@dataclass(frozen=True)
-class Reproducer:
+class Reproducer(Struct, frozen=True):
     """Templates `{{ name }}` in `command`, `env` values and `trials` are filled from variables.
 
     `sessions` are what campaign drives itself where there is no command. `exposure` is what
@@ -312,8 +295,7 @@ class Reproducer:
         return self.sessions.told if self.sessions else " ".join(self.command)
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Money: each hour of downtime and each hour that the system is occupied at its rate."""
 
     currency: str = ""
@@ -325,8 +307,7 @@ class Cost:
         return (downtime_s * self.downtime_per_hour + occupied_s * self.occupied_per_hour) / 3600.0
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """What the whole campaign may cost; None: no limit. `seconds`: that it occupies the system."""
 
     downtime_s: float | None = None
@@ -335,8 +316,7 @@ class Budget:
     seconds: float | None = None
 
 
-@dataclass(frozen=True)
-class System:
+class System(Struct, frozen=True):
     """All that campaign.yaml says. Relative paths in it are already absolute here.
 
     `versions` are the commands that print a service's version, by service. `history` are ledgers

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from math import inf
 
 import click
+from msgspec import to_builtins
 
 from campaign.cli import advice, options
 from campaign.cli.execution import as_data, ask, last_words, watched
@@ -87,7 +87,7 @@ def _say(event: Chosen | Ran | Ended, line: Callable[[str], None], as_json: bool
         case Ran():
             told, data = _ran(event), _ran_data(event)
         case Ended():
-            told, data = _ended(event), {"event": "ended", **asdict(event)}
+            told, data = _ended(event), {"event": "ended", **to_builtins(event)}
     for one in told:
         line(shown(one))
     if as_json:

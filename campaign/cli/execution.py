@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from campaign.cli import options, plans
 from campaign.cli.progress import Progress
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from campaign.engine.run import Outcome
 
 
-@dataclass(frozen=True)
-class Telling:
+class Telling(Struct, frozen=True):
     """What is told: `diff`, the changes of files in the plan; and the verdict that is expected."""
 
     diff: bool
@@ -35,8 +34,7 @@ class Telling:
     expect: str | None = None
 
 
-@dataclass(frozen=True)
-class Consent:
+class Consent(Struct, frozen=True):
     """What the options say to a plan: yes, or the campaign's name; otherwise a person is asked.
 
     `as_planned`: the file of the one plan that this holds for; `for_s`: the seconds for which its

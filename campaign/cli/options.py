@@ -4,11 +4,12 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from campaign.workspace import Workspace
 
@@ -66,7 +67,7 @@ def parsed(pairs: tuple[str, ...], option: str = "--var") -> dict[str, str]:
 
 
 def print_json(value: object) -> None:
-    """A dataclass, or a list of them, as JSON on standard output."""
+    """A record, or a list of them, as JSON on standard output."""
     click.echo(json.dumps(value, default=_plain, indent=2, sort_keys=True))
 
 
@@ -76,7 +77,7 @@ def print_json_line(value: object) -> None:
 
 
 def _plain(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return asdict(value)
     if isinstance(value, Path):
         return str(value)

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from campaign.cli.recovered import kept_data, kept_lines
 from campaign.cli.text import columns, count, money, seconds, shown
@@ -215,7 +216,7 @@ def as_data(planned: Planned) -> dict[str, object]:
         "without_undo": list(planned.without_undo),
         "keep": plan.keep,
         "kept": [kept_data(one) for one in planned.stack],
-        "confirm": asdict(confirmed(planned)),
+        "confirm": to_builtins(confirmed(planned)),
         "boots": [
             _boot_data(boot, forecast, redactor)
             for boot, forecast in zip(plan.boots, plan.forecast, strict=True)

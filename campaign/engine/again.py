@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.engine.belief import weigh
 from campaign.engine.counted import judge_by_counts
@@ -16,8 +18,7 @@ from hypotheses.verdict import Effect, Expect, Verdict, Word, weakest
 from playbooks.playbook import Kind, RateRule
 
 
-@dataclass(frozen=True)
-class Rejudged:
+class Rejudged(Struct, frozen=True):
     """A run's verdict on a hypothesis (None: on none) that reads otherwise now."""
 
     run: str

@@ -1,8 +1,9 @@
 """What all restarts of the ledger together allow one to believe, and to say of a run."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from campaign.ledger.reads import Ledger
 from hypotheses.assumptions import Settings

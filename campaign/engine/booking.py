@@ -1,7 +1,8 @@
 """What restart cycles cost and how runs end, as the ledger books it."""
 
 import json
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.engine.lived import Lived
 from campaign.engine.putback import Restored
@@ -13,8 +14,7 @@ from campaign.ledger.recorder import Recorder
 from playbooks.system import Cost
 
 
-@dataclass(frozen=True)
-class Books:
+class Books(Struct, frozen=True):
     """The ledger and the rates that money is reckoned by."""
 
     recorder: Recorder

@@ -4,9 +4,10 @@ import json
 import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from functools import partial
 from math import inf, isinf
+
+from msgspec import to_builtins
 
 from campaign.engine import (
     evidence,
@@ -279,7 +280,7 @@ class BootWalk:
                     pid=one.pid,
                     started_at=one.started_at,
                     effect=one.effect.value,
-                    proof=json.dumps(asdict(one), sort_keys=True),
+                    proof=json.dumps(to_builtins(one), sort_keys=True),
                 )
                 for one in found.services
             ]

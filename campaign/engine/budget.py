@@ -1,16 +1,16 @@
 """What may still be spent: what the budget allows less what the ledger says it has cost."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from math import inf, isfinite
+
+from msgspec import Struct, to_builtins
 
 from campaign.ledger.costs import Costs
 from playbooks.plan import Boot, BootForecast, Plan
 from playbooks.system import Budget, Cost
 
 
-@dataclass(frozen=True)
-class Price:
+class Price(Struct, frozen=True):
     """What something would cost, its way back included; `guessed` where no past tells.
 
     `seconds` are of all time that the system is occupied, `downtime_s` those of it down.
@@ -23,8 +23,7 @@ class Price:
     guessed: bool = False
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What the ledger's total may come to; infinite where there is no limit.
 
     `seconds` are of all time that the system is occupied.
@@ -60,7 +59,7 @@ class Limits:
     @property
     def limited(self) -> Mapping[str, float]:
         """Where there is a limit, by name, never under 0."""
-        return {name: max(0, left) for name, left in asdict(self).items() if isfinite(left)}
+        return {name: max(0, left) for name, left in to_builtins(self).items() if isfinite(left)}
 
     def lacks(self, price: Price) -> str | None:
         """Why something cannot be paid for, its way back included; None where it can.

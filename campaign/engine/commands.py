@@ -1,8 +1,9 @@
 """Commands on a host that can be taken back: the host's journal learns of the undo first."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import Exit, Flag
@@ -30,8 +31,7 @@ class Undoable(Protocol):
     def timeout_s(self) -> float: ...
 
 
-@dataclass(frozen=True)
-class Doer:
+class Doer(Struct, frozen=True):
     """Runs commands in `cwd` of a host, with the variables `env` besides the agent's own.
 
     `stop` ends what is under way. Errors of its methods: CommandFailed, HostError, HostLost.

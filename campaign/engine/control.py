@@ -1,7 +1,9 @@
 """What a playbook's trials will be compared with, as far as its files tell their conditions."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from campaign.engine.conditions import accepts, first_conditions, own_conditions
 from campaign.ledger.conditions import KEPT, NOTHING_KEPT
@@ -12,8 +14,7 @@ from playbooks.playbook import Kind, Playbook
 from playbooks.system import System
 
 
-@dataclass(frozen=True)
-class Control:
+class Control(Struct, frozen=True):
     """What the ledger has of `against`, the baseline or a playbook.
 
     `seen` is under the conditions that are planned. Where nothing is, `other` comes nearest, and
@@ -41,8 +42,7 @@ class Control:
         return f"measure {self.against} under the same conditions first, or accept it: {words}"
 
 
-@dataclass(frozen=True)
-class Controls:
+class Controls(Struct, frozen=True):
     """Finds controls for the `playbooks` of one run; `accepted` are patterns of conditions.
 
     `kept` is what earlier runs keep changed, as a condition; None: what the ledger knows of that.

@@ -1,7 +1,8 @@
 """A run's trials against those they are compared with: the same conditions, then the counts."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from campaign.engine.conditions import accepts
 from campaign.ledger.reads import Ledger

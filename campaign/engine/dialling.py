@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from msgspec.structs import asdict
+
 from playbooks.hosts.connection import Channel
 from playbooks.hosts.local import LocalChannel
 from playbooks.system import Host as Machine
@@ -23,7 +25,7 @@ def dial(machine: Machine, host_state: Path, replaces: int = 0) -> Channel:
         return LocalChannel(state_dir, python=machine.python or sys.executable)
     from playbooks.hosts.ssh_config import SshTarget, route
 
-    target = SshTarget(**vars(machine.ssh), python=machine.python or "python3")
+    target = SshTarget(**asdict(machine.ssh), python=machine.python or "python3")
     way = route(target)  # another program's work: the library can be loaded meanwhile
     from playbooks.hosts.ssh import SshChannel
 

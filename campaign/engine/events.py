@@ -1,15 +1,15 @@
 """What a run tells whoever watches it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hypotheses.hypothesis import Standing
 from hypotheses.observation import Counts
 from hypotheses.verdict import Verdict
 
 
-@dataclass(frozen=True)
-class BootStarted:
+class BootStarted(Struct, frozen=True):
     """`position` counts from 1, to `total` where that is known; `run` is None on the way back."""
 
     position: int
@@ -18,15 +18,13 @@ class BootStarted:
     run: str | None
 
 
-@dataclass(frozen=True)
-class StepStarted:
+class StepStarted(Struct, frozen=True):
     position: int
     name: str
     kind: str
 
 
-@dataclass(frozen=True)
-class StepEnded:
+class StepEnded(Struct, frozen=True):
     """`status`: completed, failed or aborted."""
 
     position: int
@@ -36,21 +34,18 @@ class StepEnded:
     detail: str
 
 
-@dataclass(frozen=True)
-class TrialsSeen:
+class TrialsSeen(Struct, frozen=True):
     counts: Counts
 
 
-@dataclass(frozen=True)
-class VerdictGiven:
+class VerdictGiven(Struct, frozen=True):
     run: str
     playbook: str
     hypothesis: str | None
     verdict: Verdict
 
 
-@dataclass(frozen=True)
-class StandingMoved:
+class StandingMoved(Struct, frozen=True):
     """`run` is the one whose end has moved it; empty where something else has."""
 
     hypothesis: str
@@ -60,8 +55,7 @@ class StandingMoved:
     run: str = ""
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Struct, frozen=True):
     """Something a person should read; `warn` marks what they should not miss."""
 
     text: str

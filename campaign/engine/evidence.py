@@ -1,7 +1,8 @@
 """Evidence from logs and outputs: kept whole by collect, joined by key by compare."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from campaign.engine.artifacts import ArtifactFile
 from campaign.engine.measure import Place, Seen, StepFailed

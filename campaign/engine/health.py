@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from campaign.engine.session import Hosts
 from playbooks.hosts.connection import HostError

@@ -7,8 +7,9 @@ service or a silenced alert behind.
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from campaign.engine.commands import CommandFailed, Doer
 from campaign.engine.session import Hosts
@@ -33,8 +34,7 @@ Around = Callable[[str, str], AbstractContextManager[Told]]
 """Records a hook, by its name and by how it goes back, around its performance."""
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A hook whose effect is in place until its undo, noted under `id` on `host`, has run."""
 
     id: str
@@ -128,8 +128,7 @@ def hooks_of(services: Sequence[Service], *, last: bool) -> Iterator[tuple[str, 
             yield hook_name(hook, service, AFTER_HEALTHY), undo_of(hook, AFTER_HEALTHY)
 
 
-@dataclass(frozen=True)
-class HooksBack:
+class HooksBack(Struct, frozen=True):
     """Hooks on the way back, which they may not stop. Errors of its methods: HostLost.
 
     What fails of those that come first is told by `warn`, and of the others kept in `failed`.

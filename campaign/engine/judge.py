@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.engine.belief import weigh
 from campaign.engine.counted import judge_by_counts
@@ -18,8 +20,7 @@ from hypotheses.verdict import Effect, Expect, Verdict, Word, weakest
 from playbooks.playbook import Kind, MismatchRule, Playbook, RateRule
 
 
-@dataclass(frozen=True)
-class BootEvidence:
+class BootEvidence(Struct, frozen=True):
     """What one boot of a run left to judge by."""
 
     arm: str

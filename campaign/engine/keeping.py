@@ -7,8 +7,9 @@ interrupted (see playbooks.agent.stack).
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from campaign.engine import transition
 from campaign.engine.judge import BootEvidence

@@ -4,8 +4,9 @@ The hosts' journals say it, whatever the ledger knows.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from campaign.engine.session import Hosts
 from campaign.engine.together import by_name
@@ -21,8 +22,7 @@ from playbooks.playbook import Env, Playbook
 from playbooks.system import Service, System
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What one run keeps, by host. `run` is its batch, `id` what it is called by.
 
     `kept_at` is in seconds since the epoch.

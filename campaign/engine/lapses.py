@@ -1,15 +1,16 @@
 """What hosts did by themselves, once the lease of their operator was over."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.engine.lived import Lived
 from playbooks.hosts.files import PutBack
 from playbooks.hosts.lapse import Lapse
 
 
-@dataclass(frozen=True)
-class HostLapse:
+class HostLapse(Struct, frozen=True):
     """A lapse, and on which host."""
 
     host: str

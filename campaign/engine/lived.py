@@ -1,7 +1,8 @@
 """A restart cycle as the system lived it: what went down, for how long, and what that cost."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from campaign.engine import outage
 from campaign.engine.outage import Capacity, Span
@@ -20,8 +21,7 @@ class CycleFailed(Exception):  # noqa: N818 - it says what happened
         self.cycle = cycle
 
 
-@dataclass
-class Lived:
+class Lived(Struct):
     """A cycle as the system lived it; None where it did not get so far.
 
     `chains`: the services in parts that go through it at once, in start order within each.

@@ -1,8 +1,9 @@
 """The measures of a boot, by kind; what each found is returned as one line."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from math import inf
+
+from msgspec import Struct, field
 
 from campaign.engine.commands import CommandFailed, Doer
 from campaign.engine.proof import Proof
@@ -19,8 +20,7 @@ class StepFailed(Exception):  # noqa: N818 - it says what happened
     """A step could not do what it says; one clear line."""
 
 
-@dataclass
-class Seen:
+class Seen(Struct):
     """What a boot's measures have found so far.
 
     `arrivals` says when each of `trials` came, `crashed` which services' deaths were counted,
@@ -38,8 +38,7 @@ class Seen:
     spent: bool = False
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a measure happens: its run, boot and cycle.
 
     `cursors` gives, for each service, where its log stood when the boot began; `conditions` are

@@ -1,15 +1,15 @@
 """When a system was down: spans of time, and what they come to."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
+
+from msgspec import Struct
 
 Span = tuple[float, float]
 """From when until when, in seconds since the epoch."""
 
 
-@dataclass(frozen=True)
-class Capacity:
+class Capacity(Struct, frozen=True):
     """The seconds that replicas were down, summed over them, and how many there are in all."""
 
     replicas: int

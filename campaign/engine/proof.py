@@ -7,8 +7,9 @@ ancestor of the same service that started after the change, or where the service
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from campaign.engine import witness
 from campaign.engine.session import Hosts
@@ -23,8 +24,7 @@ from playbooks.playbook import Patch
 from playbooks.system import Service, System
 
 
-@dataclass(frozen=True)
-class ServiceProof:
+class ServiceProof(Struct, frozen=True):
     """What a service was found to run. `digests` are keyed hashes of its main process's env."""
 
     service: str
@@ -51,8 +51,7 @@ class ServiceProof:
         return self.pid, self.start_ticks, self.invocation, self.restarts
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """The proofs of a boot's services; `effect` is the weakest of theirs."""
 
     services: tuple[ServiceProof, ...]
@@ -135,8 +134,7 @@ def environments(
     }
 
 
-@dataclass(frozen=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """What was found of a service: by its host, and by variable what it said when asked itself."""
 
     testimony: Testimony

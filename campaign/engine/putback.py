@@ -5,8 +5,10 @@ The host's journal is the truth: what it does not list was not changed, whatever
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from campaign.engine import cycle, reloading
 from campaign.engine.hooks import Hooks, HooksBack
@@ -33,8 +35,7 @@ REDIAL_S = 30.0
 _REDIAL_EVERY_S = 0.5
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """What the way back did: paths restored, cycles lived, and what is left for a person to do.
 
     What hosts did by themselves before, once the lease was over, is in it; `lapses` says so.
@@ -50,8 +51,7 @@ class Restored:
         return bool(self.remaining)
 
 
-@dataclass
-class _Way:
+class _Way(Struct):
     """What was done on one host so far, by however many agents, and what its journal names."""
 
     name: str

@@ -1,6 +1,6 @@
 """A reload: services read their files again and go on running, as a cycle without downtime."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from campaign.engine import cycle, health
 from campaign.engine.commands import CommandFailed, Doer

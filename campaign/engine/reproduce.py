@@ -4,8 +4,9 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from campaign.engine import survival
 from campaign.engine.artifacts import ArtifactFile
@@ -39,8 +40,7 @@ def reproduce(session: Session, place: Place, step_id: str, action: Reproduce, s
     return _Reproduction(session, place, step_id, action, reproducer, seen).run()
 
 
-@dataclass(frozen=True)
-class _Arrived:
+class _Arrived(Struct, frozen=True):
     """A trial, when it came, and what it ran in its reproducer's unit of exposure."""
 
     trial: Trial

@@ -1,6 +1,7 @@
 """The rule of each reproduction that may stop early: made for the plan, from what is known then."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.engine.belief import MOST_TRIALS, believe
 from campaign.engine.conditions import accepts, planned_conditions
@@ -44,8 +45,7 @@ def with_rules(
     return replace(plan, boots=tuple(map(maker.ruled, plan.boots)))
 
 
-@dataclass(frozen=True)
-class _Maker:
+class _Maker(Struct, frozen=True):
     system: System
     ledger: Ledger | None
     accepted: tuple[str, ...]

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from campaign.engine import keeping, standing
 from campaign.engine.aftermath import kept_evidence
@@ -31,8 +32,7 @@ from playbooks.plan import Boot, Plan
 from playbooks.playbook import Playbook
 
 
-@dataclass(frozen=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """How one playbook's run ended."""
 
     id: str
@@ -41,8 +41,7 @@ class RunResult:
     verdict: Verdict | None = None
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How an invocation ended: its runs, its exit code, and what a person must still do.
 
     `in_short` is the error for who has followed the run: the line of a failed step has told it.
@@ -57,8 +56,7 @@ class Outcome:
     kept: str = ""
 
 
-@dataclass
-class _Running:
+class _Running(Struct):
     """A run whose changes may still be on the hosts."""
 
     id: str

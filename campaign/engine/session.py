@@ -4,11 +4,12 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from getpass import getuser
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from campaign.engine.budget import NO_LIMITS, Limits
 from campaign.engine.dialling import NOBODY, Ahead, dial
@@ -221,8 +222,7 @@ def _failure(opened: Callable[[str], Host], name: str) -> CampaignError | None:
     return None
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(Struct, frozen=True):
     """One invocation of the engine. `clock` gives seconds since the epoch.
 
     `accepted` names the conditions that may differ in a comparison; `*` stands for anything.

@@ -3,11 +3,13 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, BinaryIO
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.session import Session
@@ -32,8 +34,7 @@ class NotYet(Exception):  # noqa: N818 - it says what is so far
     """An arm's output is not there yet: its boot is still to come."""
 
 
-@dataclass
-class ServiceLog:
+class ServiceLog(Struct):
     """A service's log since the boot began, filtered on its host; counts what was lost."""
 
     session: Session

@@ -1,8 +1,9 @@
 """Moves the standing of a hypothesis by the rules, as an event that names the runs."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from campaign.engine.belief import believe, tested
 from campaign.engine.events import Note, StandingMoved

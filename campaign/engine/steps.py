@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.engine.events import StepEnded, StepStarted
 from campaign.engine.session import Session
@@ -11,8 +12,7 @@ from campaign.ledger import records
 from playbooks.playbook import Action, Command, Env, Patch
 
 
-@dataclass
-class Doing:
+class Doing(Struct):
     """A step under way; `detail` is what it found, filled in by whoever performs it."""
 
     id: str

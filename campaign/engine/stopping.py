@@ -4,14 +4,14 @@ import math
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hypotheses.observation import Result, Trial
 from hypotheses.sequential import Failures, Fixed, Rule, Sequential
 
 
-@dataclass(frozen=True)
-class RuleEnd:
+class RuleEnd(Struct, frozen=True):
     """How a reproduction under a rule ended: `reached` says why it was stopped, None: it was not.
 
     `trials` is how many there were at that point.

@@ -1,8 +1,9 @@
 """Services that die while a boot is measured: found, told, and put down as due for a restart."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from campaign.engine.proof import Proof, ServiceProof
 from campaign.engine.session import Session
@@ -18,8 +19,7 @@ from playbooks.services.specs import specs_of
 LAST_LINES = 3
 
 
-@dataclass(frozen=True)
-class Death:
+class Death(Struct, frozen=True):
     """A service whose main process did not live on. `at` is on its host's clock, where known."""
 
     service: str

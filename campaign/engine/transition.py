@@ -1,7 +1,8 @@
 """The way from one boot's files to the next: what to write and what to restore, host by host."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from playbooks.edits import FileEdit
 from playbooks.hosts.files import Change
@@ -9,8 +10,7 @@ from playbooks.plan import Boot
 from playbooks.playbook import Env, Patch
 
 
-@dataclass
-class HostChange:
+class HostChange(Struct):
     """What one `apply` does on one host; `restore` holds (root, path) pairs."""
 
     changes: list[Change] = field(default_factory=list)

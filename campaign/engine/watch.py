@@ -3,14 +3,14 @@
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from campaign.engine.lived import Lived
 from playbooks.hosts.files import PutBack
 
 
-@dataclass
-class Undoing:
+class Undoing(Struct):
     """A piece of the way back; whoever does it says what came of it, and what failed."""
 
     result: PutBack | None = None
@@ -18,8 +18,7 @@ class Undoing:
     failed: str = ""
 
 
-@dataclass
-class Hooked:
+class Hooked(Struct):
     """A hook of the way back: what names its undo in the host's journal, and what came of it."""
 
     id: str = field(default_factory=lambda: os.urandom(8).hex())

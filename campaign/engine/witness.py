@@ -3,7 +3,8 @@
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host

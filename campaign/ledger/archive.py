@@ -4,9 +4,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.connect import complaints, open_snapshot
@@ -16,8 +17,7 @@ BATCH = 1000
 _OURS = "name NOT LIKE '\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 
 
-@dataclass(frozen=True)
-class Dump:
+class Dump(Struct, frozen=True):
     """One table: its name, and its rows in their order as lines of JSON objects."""
 
     table: str

@@ -1,13 +1,12 @@
 """What the runs of a hypothesis found, arm by arm."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from campaign.ledger.query import Reader
 from hypotheses.observation import Counts
 
 
-@dataclass(frozen=True)
-class ArmRate:
+class ArmRate(Struct, frozen=True):
     """The trials of one arm of a playbook over all its runs that are evidence."""
 
     playbook: str

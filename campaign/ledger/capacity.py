@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger.query import Reader
 
 
-@dataclass(frozen=True)
-class CycleCapacity:
+class CycleCapacity(Struct, frozen=True):
     """What a restart cycle took of services with replicas. `lost_s` is `replica_s` as seconds of
 
     all `replicas`; `probed` names the services whose availability probe told the downtime.
@@ -22,8 +22,7 @@ class CycleCapacity:
     probed: str = ""
 
 
-@dataclass(frozen=True)
-class Rollouts:
+class Rollouts(Struct, frozen=True):
     """How many healthy restarts there were, and their means: seconds down, and of capacity lost."""
 
     restarts: int

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.ledger.capacity import CapacityReads
 
 
-@dataclass(frozen=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """Restart cycles, seconds down, seconds occupied, and money in the campaign's currency.
 
     `lost_s` are seconds of capacity that services with replicas lost.
@@ -41,8 +42,7 @@ class Costs:
         )
 
 
-@dataclass(frozen=True)
-class HypothesisCosts:
+class HypothesisCosts(Struct, frozen=True):
     """A row of the view hypothesis_ledger, and `lost_s` as in Costs; `hypothesis` "(none)": runs
 
     that speak to none.
@@ -60,8 +60,7 @@ class HypothesisCosts:
     lost_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class RunCosts:
+class RunCosts(Struct, frozen=True):
     """A row of the view run_costs: what is charged to a run, shared by `hypotheses` of them.
 
     `lost_s` as in Costs.
@@ -78,8 +77,7 @@ class RunCosts:
     lost_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class BootLine:
+class BootLine(Struct, frozen=True):
     """A row of the view boot_ledger: a boot, its trials, what is charged for it, capacity lost.
 
     `run`, `playbook` and `kind` are None for a boot that no run pays for; `counts` says whether
@@ -109,8 +107,7 @@ class BootLine:
     lost_s: float
 
 
-@dataclass(frozen=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """What this ledger's boots took, in seconds: means over those that restarted something.
 
     `restart_s` is all of a boot but its trials and pauses, `trial_s` a trial, `back_s` the way
@@ -162,8 +159,7 @@ WITH spent AS (
 """
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """What one kind or hypothesis cost."""
 
     name: str

@@ -1,7 +1,8 @@
 """The counts of each observation's trials, kept beside them: readers never count a million."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger.records import Trial, TrialExposure
 from campaign.ledger.tables import OBSERVATION_COUNT, Record
@@ -16,8 +17,7 @@ ON CONFLICT (observation) DO UPDATE SET
 """Adds a `Counted` to what is counted already."""
 
 
-@dataclass
-class Counted:
+class Counted(Struct):
     """What new rows add to the counts of an observation."""
 
     observation: str

@@ -3,9 +3,10 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.archive import tables_of
@@ -37,8 +38,7 @@ _COUNT_ANEW = """
 """
 
 
-@dataclass(frozen=True)
-class Soundness:
+class Soundness(Struct, frozen=True):
     """`faults` are SQLite's own words for what is wrong with the file's structure.
 
     `dangling` counts the rows of a table that refer to rows which are not there; `miscounted` the
@@ -52,8 +52,7 @@ class Soundness:
     miscounted: int
 
 
-@dataclass(frozen=True)
-class Readable:
+class Readable(Struct, frozen=True):
     """How many rows of a table can be read; `whole`: all there are, as far as can be told."""
 
     table: str

@@ -1,8 +1,9 @@
 """The reads that judging rests on: what counts as evidence, and what was made of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from sqlite3 import Row
+
+from msgspec import Struct
 
 from campaign.ledger.conditions import ConditionReads, stored
 from campaign.ledger.query import mapping
@@ -32,8 +33,7 @@ ORDER BY observation.started_at, observation.rowid
 """
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A run's verdict on a hypothesis."""
 
     run: str
@@ -42,8 +42,7 @@ class Judged:
     verdict: Verdict
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """The detector of a comparison, and when it was made."""
 
     detector: str

@@ -3,7 +3,9 @@
 import json
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.ledger import records
 from campaign.ledger.owner import Owner, is_alive
@@ -13,8 +15,7 @@ NO_HYPOTHESIS = "(none)"
 """In place of a hypothesis: the runs that speak to none."""
 
 
-@dataclass(frozen=True)
-class RunFilter:
+class RunFilter(Struct, frozen=True):
     """Which runs are meant: those that everything given here is true of.
 
     `hypothesis` "(none)" means the runs that speak to none; `verdict` is the word of the latest
@@ -105,7 +106,7 @@ class FilteredReads(Reader):
         return [row["id"] for row in rows if not is_alive(Owner(*list(row)[1:]))]
 
 
-_RUN = ", ".join(records.Run.__dataclass_fields__)
+_RUN = ", ".join(records.Run.__struct_fields__)
 
 
 def as_seen(run: records.Run) -> records.Run:

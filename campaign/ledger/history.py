@@ -1,12 +1,11 @@
 """The reads of a ledger that is looked back at: how long restarts took, what runs came to."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from campaign.ledger.query import Reader
 
 
-@dataclass(frozen=True)
-class RestartTimes:
+class RestartTimes(Struct, frozen=True):
     """The restart cycles of `services` (space separated, in one cycle): how many, and how many did
     not end healthy; the means of those that did, in seconds, None where none did. `batch` replicas
     went down at a time; 0: all at once.
@@ -22,8 +21,7 @@ class RestartTimes:
     batch: int = 0
 
 
-@dataclass(frozen=True)
-class PlaybookRecord:
+class PlaybookRecord(Struct, frozen=True):
     """The runs of a playbook, those that came to nothing, and the verdicts that decided.
 
     A verdict decides that is supported or refuted, in a completed run that is not retracted.

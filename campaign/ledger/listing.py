@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from campaign.ledger import records
 from campaign.ledger.owner import Owner, is_alive
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 _RUNS = "run IN (SELECT value FROM json_each(?))"
 
 
-@dataclass
-class Outline:
+class Outline(Struct):
     """A run's terms and hypotheses, its verdicts, oldest first, and what its valid trials show."""
 
     terms: records.RunTerms

@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 
@@ -12,8 +13,7 @@ _WITHOUT_KEY = {"comparison_key": "comparison", "comparison_context": "compariso
 """Tables whose rows have no key of their own, and the row of another table they belong to."""
 
 
-@dataclass(frozen=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """How many rows were added, by table, and of how many there was another form: ours stayed.
 
     `same_key` says whether both hashed the values of environments with the same key; where not,

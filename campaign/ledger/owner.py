@@ -1,12 +1,12 @@
 """The process behind a run, told apart from a later one that was given the same pid."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Owner:
+
+class Owner(Struct, frozen=True):
     """A process: its pid, its start in clock ticks since boot, and its machine's boot id."""
 
     pid: int

@@ -1,4 +1,4 @@
-"""The read-only connection behind all reads, and rows as dataclasses."""
+"""The read-only connection behind all reads, and rows as records."""
 
 import json
 import sqlite3
@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 from campaign.ledger.connect import complaints, open_reader
 
 
-class _Dataclass(Protocol):
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+class _Record(Protocol):
+    __struct_fields__: ClassVar[tuple[str, ...]]
 
 
-_Row = TypeVar("_Row", bound=_Dataclass)
+_Row = TypeVar("_Row", bound=_Record)
 
 
 class Reader:
@@ -62,9 +62,9 @@ class Reader:
             return self._connection.execute(sql, values).fetchall()
 
     def _records(self, kind: type[_Row], sql: str, *values: str | float | None) -> tuple[_Row, ...]:
-        """The rows of a query whose columns are the fields of the dataclass `kind`."""
+        """The rows of a query whose columns are the fields of the record `kind`."""
         rows = self._rows(sql, *values)
-        if rows and rows[0].keys() == [*kind.__dataclass_fields__]:
+        if rows and rows[0].keys() == [*kind.__struct_fields__]:
             return tuple(kind(*row) for row in rows)
         return tuple(kind(**dict(row)) for row in rows)
 

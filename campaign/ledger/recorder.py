@@ -1,6 +1,5 @@
 """The only writer of the ledger."""
 
-import dataclasses
 import json
 import secrets
 import sqlite3
@@ -11,6 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from msgspec.structs import asdict
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -109,9 +110,9 @@ class Recorder:
         with self.transaction():
             for kind, group in groupby(rows, type):
                 some = list(group)
-                self._insert(TABLES[kind], map(vars, some))
+                self._insert(TABLES[kind], map(asdict, some))
                 for one in counted(some):
-                    self._connection.execute(ADD_COUNTED, dataclasses.asdict(one))
+                    self._connection.execute(ADD_COUNTED, asdict(one))
 
     def update(self, record_type: type[Record], key: str, **fields: Value) -> None:
         """Changes fields of the row of a table whose own column is its key (most often `id`)."""
@@ -136,7 +137,7 @@ class Recorder:
         return new
 
     def _campaign(self) -> records.CampaignRecord | None:
-        columns = ", ".join(one.name for one in dataclasses.fields(records.CampaignRecord))
+        columns = ", ".join(records.CampaignRecord.__struct_fields__)
         row = self._connection.execute(f"SELECT {columns} FROM campaign").fetchone()
         return None if row is None else records.CampaignRecord(*row)
 
@@ -267,7 +268,7 @@ class Recorder:
 
     def _row(self, hypothesis: Hypothesis) -> dict[str, Value]:
         """A hypothesis's columns; the items of its lists are redacted before they become JSON."""
-        fields = dict(vars(hypothesis))
+        fields = asdict(hypothesis)
         for name in ("assumptions", "links"):
             items = [_storable(self._redact(item)) for item in getattr(hypothesis, name)]
             fields[name] = json.dumps(items, ensure_ascii=False)

@@ -1,17 +1,16 @@
-"""The ledger's rows as frozen dataclasses: one a table, each field a column of that name.
+"""The ledger's rows as frozen structs: one a table, each field a column of that name.
 
 Times are seconds since the epoch (float, UTC); durations are seconds; money is in the campaign's
 currency. Ids are texts that stay unique when ledgers are merged.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 ARM = "(the arm's own)"
 """The value of a condition that a boot sets itself: it is compared, not required to be equal."""
 
 
-@dataclass(frozen=True)
-class CampaignRecord:
+class CampaignRecord(Struct, frozen=True):
     """One row: the campaign this ledger belongs to. `hash_key` keys the hashes of env values."""
 
     name: str
@@ -21,8 +20,7 @@ class CampaignRecord:
     hash_key: str
 
 
-@dataclass(frozen=True)
-class HypothesisEvent:
+class HypothesisEvent(Struct, frozen=True):
     """What happened to a hypothesis: `kind` is added, changed, note or standing.
 
     `by` is "rule" or "operator"; `runs` are the run ids (space separated) a standing rests on.
@@ -38,8 +36,7 @@ class HypothesisEvent:
     runs: str = ""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """One execution of a playbook. `batch` is shared by the runs of one invocation.
 
     `status`: running, completed, failed, aborted or interrupted; `state`: clean or dirty.
@@ -70,8 +67,7 @@ class Run:
     retracted_at: float | None = None
 
 
-@dataclass(frozen=True)
-class RunTerms:
+class RunTerms(Struct, frozen=True):
     """What is fixed about a run before it begins. A run has one row at most.
 
     `schedule` is None where the run has no arms; `accepted` names conditions that may differ, one
@@ -86,8 +82,7 @@ class RunTerms:
     imported_by: str | None = None
 
 
-@dataclass(frozen=True)
-class KeptRun:
+class KeptRun(Struct, frozen=True):
     """A run that was told to keep what it changed; `put_back_at` is None while that stays."""
 
     run: str
@@ -95,8 +90,7 @@ class KeptRun:
     put_back_at: float | None = None
 
 
-@dataclass(frozen=True)
-class Boot:
+class Boot(Struct, frozen=True):
     """A configuration the system was brought up in. `run` None: the way back to the base.
 
     `position` counts from 0 within the batch. `occupied_s` runs from the start of the transition
@@ -118,16 +112,14 @@ class Boot:
     effect_reasons: str = ""
 
 
-@dataclass(frozen=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """A suspected cause (the slug of a hypothesis) that a boot removes."""
 
     boot: str
     hypothesis: str
 
 
-@dataclass(frozen=True)
-class Cycle:
+class Cycle(Struct, frozen=True):
     """A restart cycle, charged once, to `run`. All times are on the host's clock.
 
     `down_at` is the stop request or the first failed probe, whichever came first; `drain_s` from
@@ -153,8 +145,7 @@ class Cycle:
     money: float
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """A step of a run, numbered from 1 in the order of execution. `undo` tells how it goes back."""
 
     id: str
@@ -170,8 +161,7 @@ class Step:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """What somebody asks of the runs of a `batch` while they go on: `kind` is pause or abort.
 
     A pause begins when the boot under way (`boot`) has been measured, and ends when it is called
@@ -187,8 +177,7 @@ class Request:
     ended_at: float | None = None
 
 
-@dataclass(frozen=True)
-class Confirmation:
+class Confirmation(Struct, frozen=True):
     """That an operator (`by`) may run a plan of a protected campaign from `given_at` to `until`.
 
     `plan` is a hash of all that the plan does; it has one for each playbook.
@@ -202,8 +191,7 @@ class Confirmation:
     until: float
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A file edit of a boot: the hashes before and after, and the change as a readable diff."""
 
     id: str
@@ -218,8 +206,7 @@ class Edit:
     put_back_at: float | None = None
 
 
-@dataclass(frozen=True)
-class ServiceState:
+class ServiceState(Struct, frozen=True):
     """A service's proof in a boot: `moment` is start or end; `proof` is JSON."""
 
     id: str
@@ -232,8 +219,7 @@ class ServiceState:
     proof: str
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(Struct, frozen=True):
     """One reproducer execution. `conditions` is a JSON object; `invalid` holds the reason.
 
     `tail` is the end of its output; `artifact` the path of the whole, below the workspace.
@@ -256,8 +242,7 @@ class Observation:
     artifact: str = ""
 
 
-@dataclass(frozen=True)
-class ObservationTerms:
+class ObservationTerms(Struct, frozen=True):
     """What is fixed about an observation before it begins, and how its rule ended it early.
 
     `stands` is 1 where its counts compare as if their number had been fixed before. `unit`
@@ -271,16 +256,14 @@ class ObservationTerms:
     unit: str | None = None
 
 
-@dataclass(frozen=True)
-class ObservationPlan:
+class ObservationPlan(Struct, frozen=True):
     """How many trials an observation is to drive; it has no row where nobody can say."""
 
     observation: str
     trials: int
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """A trial of an observation; `position` from 0 in order of arrival, `keys` space separated."""
 
     observation: str
@@ -293,8 +276,7 @@ class Trial:
     at: float
 
 
-@dataclass(frozen=True)
-class TrialExposure:
+class TrialExposure(Struct, frozen=True):
     """What a trial ran until it failed or ended, in its observation's unit."""
 
     observation: str
@@ -302,8 +284,7 @@ class TrialExposure:
     amount: float
 
 
-@dataclass(frozen=True)
-class TrialAttribute:
+class TrialAttribute(Struct, frozen=True):
     """Something that is known of a trial besides its outcome, to split by."""
 
     observation: str
@@ -312,8 +293,7 @@ class TrialAttribute:
     value: str
 
 
-@dataclass(frozen=True)
-class RoundLatency:
+class RoundLatency(Struct, frozen=True):
     """Seconds that a round of the sessions of an observation took, by nearest rank.
 
     `what` is "answer" or "first token", `n` how many rounds were answered.
@@ -336,8 +316,7 @@ class RoundLatency:
         )
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """A join of two logs, in counts; `fail_mismatch` and its kin are the 2x2 with the trials."""
 
     id: str
@@ -361,8 +340,7 @@ class Comparison:
     at: float
 
 
-@dataclass(frozen=True)
-class ComparisonKey:
+class ComparisonKey(Struct, frozen=True):
     """A key that did not simply match: `state` is mismatched, left-only, right-only, duplicate."""
 
     comparison: str
@@ -372,8 +350,7 @@ class ComparisonKey:
     right_line: str
 
 
-@dataclass(frozen=True)
-class ComparisonContext:
+class ComparisonContext(Struct, frozen=True):
     """Where the lines of a key are, from 1, and the lines around them; `differs` names values.
 
     A number is None where that side has no line; lines, and names, are one a line.
@@ -390,8 +367,7 @@ class ComparisonContext:
     right_after: str
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A run's verdict for one hypothesis; `reasons` one a line, `numbers` a JSON object."""
 
     id: str
@@ -405,8 +381,7 @@ class Verdict:
     at: float
 
 
-@dataclass(frozen=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A file kept for a run: `path` is relative to the workspace."""
 
     id: str

@@ -1,10 +1,11 @@
 """The restarts of the campaign as the model takes them: what each removed, and its counts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from campaign.ledger.conditions import ConditionReads
 from campaign.ledger.records import ARM
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 _ANY: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class _Observed:
+class _Observed(Struct, frozen=True):
     """The trials of one observation after a restart, and the conditions they ran under.
 
     `accepted` are the patterns of conditions that may differ, by the word of its operator.

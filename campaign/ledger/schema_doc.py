@@ -6,8 +6,8 @@ its record's docstring.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlite_utils import Database
 
 from campaign.ledger.migrations import bring_up_to_date
@@ -39,8 +39,7 @@ _COLUMN = re.compile(r"^ {4}(\w+) +(TEXT|INTEGER|REAL)\b(.*?)-- (.*?)$", re.MULT
 _VIEW_COLUMN = re.compile(r"\bAS (\w+),? -- (.*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True):
     """What a view is for, and a query to start from."""
 
     name: str

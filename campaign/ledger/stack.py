@@ -1,14 +1,13 @@
 """The runs whose changes stay on the hosts, as the ledger knows it: the hosts have the truth."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from campaign.ledger import records
 from campaign.ledger.conditions import NOTHING_KEPT, kept_text
 from campaign.ledger.query import Reader
 
 
-@dataclass(frozen=True)
-class Staying:
+class Staying(Struct, frozen=True):
     """A run that keeps what it changed: `paths` are (host, path), each once.
 
     `put_back_at` is when it was put back after all; None while it stays.

@@ -1,7 +1,8 @@
 """Which record is a row of which table, and which of its columns are this program's own words."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger import records
 from campaign.ledger.capacity import CycleCapacity
@@ -35,8 +36,7 @@ Record = (
 )
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table: its name, the columns that are stored as they are, whatever the secrets; its key.
 
     `verbatim` columns hold ids, references and words of a fixed set: they are never a user's

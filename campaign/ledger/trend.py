@@ -1,14 +1,14 @@
 """Reads for plots: rates over restarts, and spending over time."""
 
-from dataclasses import dataclass
 from itertools import accumulate
+
+from msgspec import Struct
 
 from campaign.ledger.query import Reader
 from hypotheses.observation import Counts
 
 
-@dataclass(frozen=True)
-class Spending:
+class Spending(Struct, frozen=True):
     """Seconds down and money spent in all by the end of each of several equal spans of time.
 
     The first begins at `began`, the last ends at `ended`; both are 0 where nothing was spent.

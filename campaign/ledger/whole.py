@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.ledger import records
 from campaign.ledger.listing import ListReads
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
 Attributes = Mapping[str, Mapping[str, Counts]]
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A run's terms, its hypotheses, and its own rows, each in the order they happened.
 
     `boots` are without the way back; `tallies` are by the observation's id, `attributes` the counts
@@ -40,7 +41,7 @@ class Whole:
 
 
 class _OfRun(Protocol):
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+    __struct_fields__: ClassVar[tuple[str, ...]]
 
     @property
     def run(self) -> str | None: ...
@@ -178,8 +179,7 @@ class WholeReads(ListReads):
         return found
 
 
-@dataclass(frozen=True)
-class _Spoken:
+class _Spoken(Struct, frozen=True):
     run: str
     hypothesis: str
 

@@ -3,9 +3,10 @@
 import os
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
+
+from msgspec import Struct
 
 from campaign.engine.origin import last_run
 from campaign.engine.session import Hosts
@@ -17,8 +18,7 @@ from playbooks.hosts.files import JournalEntry
 from playbooks.system import Host as Machine
 
 
-@dataclass(frozen=True)
-class _Left:
+class _Left(Struct, frozen=True):
     """Something outstanding on a host, of a batch; `entry` is None for a command."""
 
     host: str

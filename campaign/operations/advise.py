@@ -1,8 +1,9 @@
 """next: the restarts that the workspace's playbooks make possible, the most telling first."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from campaign.engine.belief import believe
 from campaign.engine.budget import NO_LIMITS, Limits, allowed
@@ -28,8 +29,7 @@ SHOWN = 12
 """As many options are listed at most."""
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """What is believed after `restarts`, and what could be next, the best option first.
 
     `parts` is each hypothesis's probability to be part of the cause, `none` that none of them is;
@@ -57,8 +57,7 @@ class Advice:
     epochs: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """What could be next before anyone asks what it costs."""
 
     options: list[Option]

@@ -8,9 +8,10 @@ import os
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct, field, to_builtins
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.archive import dump
@@ -23,16 +24,14 @@ MANIFEST = "manifest.json"
 CHUNK = 1 << 20
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """What the manifest says of a member: its bytes and their hash."""
 
     bytes: int
     sha256: str
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """The first member: which versions, then each table (`tables/NAME.jsonl`) and each file of the
     workspace (`files/PATH`) that follow, in their order.
     """
@@ -43,8 +42,7 @@ class Manifest:
     files: dict[str, Member]
 
 
-@dataclass(frozen=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """What is in the archive: rows by table, and the files; `gone` are artifacts without a file."""
 
     path: Path
@@ -113,7 +111,7 @@ def _write(whole: Path, tables: dict[str, Path], files: dict[str, Path]) -> None
         {name: described(path) for name, path in tables.items()},
         {name: described(path) for name, path in files.items()},
     )
-    head = json.dumps(asdict(manifest), indent=1).encode()
+    head = json.dumps(to_builtins(manifest), indent=1).encode()
     handle = os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with (
         os.fdopen(handle, "wb") as file,

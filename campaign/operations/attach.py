@@ -1,7 +1,8 @@
 """attach: follows an invocation under way from the ledger, whoever started it, and wherever."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from campaign.engine.events import (
     BootStarted,
@@ -48,8 +49,7 @@ def batch_of(workspace: Workspace, fragment: str | None) -> records.Run:
     return run
 
 
-@dataclass
-class Following:
+class Following(Struct):
     """What an invocation, a `batch`, has done so far; `news` tells each thing once.
 
     `kept` are the ids of those of its runs that keep what they changed.

@@ -1,7 +1,8 @@
 """autopilot: runs the best restart, weighs it, and goes on, until something says stop."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.engine.budget import Limits
 from campaign.engine.events import Emit
@@ -24,8 +25,7 @@ CLEAN_CONTROLS = 3
 """After so many controls without a failure in one flight a person has to make it fail first."""
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The restart to make now, and what it was chosen by."""
 
     number: int
@@ -33,8 +33,7 @@ class Chosen:
     advice: Advice
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """How it ended, and what is believed after it."""
 
     chosen: Chosen
@@ -42,8 +41,7 @@ class Ran:
     advice: Advice
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """Why nothing more is run, after how many runs, what they cost, and what is believed."""
 
     reason: str

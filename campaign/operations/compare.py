@@ -1,7 +1,8 @@
 """runs compare: two runs side by side."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger.conditions import stored
 from campaign.operations.runs import Listed, page, shown
@@ -10,8 +11,7 @@ from hypotheses.observation import Counts
 from hypotheses.rates import Interval, fisher, newcombe
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """The first run's rate minus the second's, with its interval and Fisher's exact p.
 
     `interval` is by Newcombe, -1 to 1 in shares; None of both where a side has no trials.
@@ -22,8 +22,7 @@ class Difference:
     p: float
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """Two runs, the conditions that differ (name: first, second), and the difference of rates.
 
     `difference` is None where a side has no trials that count.

@@ -4,11 +4,13 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import Request, check
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """Which files (`-` is standard input, once) are joined how.
 
     As the compare step of `playbook` has it, where one is named; else by `left_rows` and
@@ -42,8 +43,7 @@ class Asked:
     bad_match: str | None = None
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """How many keys were found how, `coverage` the share that could be compared, 0 to 1.
 
     `odd` are keys that did not match, with their lines: a bounded number of each state. Of the

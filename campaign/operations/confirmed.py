@@ -4,9 +4,11 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import Planned
@@ -21,8 +23,7 @@ MOST_TOLD = 3
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True)
-class Confirmed:
+class Confirmed(Struct, frozen=True):
     """`facts` says how each thing is that a plan rests on or does: a few words, or a hash, by name.
 
     `seeds` are the orders that the plan has drawn, by playbook.
@@ -137,7 +138,7 @@ def _reproducers(boot: Boot) -> Iterator[str]:
 
 
 def digest(value: object) -> str:
-    """A hash that is the same in every process, of plain values and dataclasses of them."""
+    """A hash that is the same in every process, of plain values and records of them."""
     text = json.dumps(value, default=_plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

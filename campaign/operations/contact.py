@@ -1,8 +1,9 @@
 """contact: what became of runs that lost their operator, as the hosts have it."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from campaign.engine.booking import Books
 from campaign.engine.lapses import HostLapse
@@ -19,8 +20,7 @@ from playbooks.hosts.survey import Holder
 from playbooks.language.problems import LoadError
 
 
-@dataclass(frozen=True)
-class Contact:
+class Contact(Struct, frozen=True):
     """A host as it was found. `holder` works on it (None: nobody), `error` is why it is silent.
 
     `stack` is what runs keep changed there.

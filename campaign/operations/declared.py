@@ -9,8 +9,9 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, to_builtins
 
 from campaign.ledger.conditions import KEPT
 from campaign.ledger.reads import Ledger
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from playbooks.system import System
 
 
-@dataclass(frozen=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """The campaign's name, symptom, currency and budget; a limit that is None is not set.
 
     `downtime_s` in seconds, `money` in `currency`, `seconds` of the system being occupied.
@@ -127,7 +127,7 @@ def _kept(workspace: Workspace, digest: str) -> Declared | None:
 def _keep(workspace: Workspace, digest: str, found: Declared) -> None:
     """As far as the folder can be written to: it only saves time."""
     whole = workspace.declared.with_name(f"{workspace.declared.name}.{os.getpid()}")
-    text = json.dumps({"sha256": digest, "declared": asdict(found)})
+    text = json.dumps({"sha256": digest, "declared": to_builtins(found)})
     with suppress(OSError):
         whole.parent.mkdir(exist_ok=True)
         whole.write_text(text, encoding="utf-8")

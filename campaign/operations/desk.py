@@ -1,7 +1,8 @@
 """What the choice of the next restart is made from, and what can be said of one playbook."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.engine.conditions import first_conditions
 from campaign.ledger.conditions import KEPT
@@ -18,8 +19,7 @@ from playbooks.playbook import Env, Kind, Patch, Playbook, Reproduce
 from playbooks.system import System
 
 
-@dataclass(frozen=True)
-class Desk:
+class Desk(Struct, frozen=True):
     """The system, the ledger, what is believed, and the workspace's playbooks.
 
     `baseline` is what suspects are held against: observations that are all alike.

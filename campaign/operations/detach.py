@@ -6,8 +6,9 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError
 from campaign.ledger import records
@@ -21,8 +22,7 @@ _LOOK_EVERY_S = 0.05
 _NEWEST = 50
 
 
-@dataclass(frozen=True)
-class Launched:
+class Launched(Struct, frozen=True):
     """A command on its own: its process, since when it runs, and what it prints."""
 
     process: "subprocess.Popen[bytes]"

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from campaign.engine.session import Hosts
 from campaign.errors import CampaignError

@@ -1,8 +1,9 @@
 """How long the services' restarts took in other campaigns, for a ledger that has none yet."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.history import RestartTimes
@@ -10,8 +11,7 @@ from campaign.ledger.reads import Ledger
 from playbooks.system import System
 
 
-@dataclass(frozen=True)
-class Elsewhere:
+class Elsewhere(Struct, frozen=True):
     """Healthy restarts of exactly `services`, in one cycle: how many, and their mean downtime."""
 
     services: frozenset[str]

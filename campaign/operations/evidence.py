@@ -1,6 +1,6 @@
 """evidence: what speaks for a hypothesis and against it, at a glance."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.arms import ArmRate
@@ -12,8 +12,7 @@ from hypotheses.hypothesis import Hypothesis
 from hypotheses.observation import Counts, pooled
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The trials of each arm beside the baseline, and the latest verdict of each playbook.
 
     `hypothesis` is None for the runs that speak to none; `judged` has the newest first.

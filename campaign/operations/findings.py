@@ -1,8 +1,9 @@
 """What a look at hosts and services found, and how that ends."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from campaign.errors import Exit
 from playbooks.hosts.connection import HostError
@@ -10,8 +11,7 @@ from playbooks.hosts.connection import HostError
 State = Literal["ok", "warn", "fail"]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """What was found at `place`, a host or a service, by the look that `check` names.
 
     "fail" stops a run or makes it fail; "warn" costs a surprise or a weaker verdict. `fix` is
@@ -25,8 +25,7 @@ class Finding:
     fix: str = ""
 
 
-@dataclass(frozen=True)
-class Checkup:
+class Checkup(Struct, frozen=True):
     """All findings, in the order of campaign.yaml; `unreached` are the hosts that we cannot use."""
 
     findings: tuple[Finding, ...]

@@ -1,9 +1,11 @@
 """history: what several campaigns cost, came to, and taught about their restarts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.costs import Costs
@@ -14,8 +16,7 @@ from hypotheses.hypothesis import Standing
 ANSWERS = (Standing.SUPPORTED, Standing.CONFIRMED)
 
 
-@dataclass(frozen=True)
-class Past:
+class Past(Struct, frozen=True):
     """One campaign: its runs and costs, and how many hypotheses stand where.
 
     `to_answer` is how many restarts it took until a hypothesis was supported or confirmed for the
@@ -32,8 +33,7 @@ class Past:
     to_answer: int | None
 
 
-@dataclass(frozen=True)
-class History:
+class History(Struct, frozen=True):
     """Campaigns, the oldest first, with restart times and playbooks of all of them together.
 
     Playbooks are in the order of what they decided for each restart. `left_out` are ledgers that
@@ -48,8 +48,7 @@ class History:
     twice: tuple[str, ...]
 
 
-@dataclass
-class _Gathered:
+class _Gathered(Struct):
     campaigns: list[Past] = field(default_factory=list)
     restarts: dict[tuple[str, int], RestartTimes] = field(default_factory=dict)
     playbooks: dict[tuple[str, str], PlaybookRecord] = field(default_factory=dict)

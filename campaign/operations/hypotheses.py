@@ -1,8 +1,10 @@
 """hypothesis add, list, show, set, note, import, export."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -14,8 +16,7 @@ from campaign.workspace import Workspace
 from hypotheses.hypothesis import Hypothesis, Standing
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A hypothesis with what its runs found and cost, money in `currency`."""
 
     hypothesis: Hypothesis
@@ -23,8 +24,7 @@ class Listed:
     currency: str
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A hypothesis with its costs, its history and its runs, oldest first."""
 
     listed: Listed
@@ -89,8 +89,7 @@ def note(workspace: Workspace, slug: str, text: str) -> None:
         recorder.note(slug, text)
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """The slugs that were added, changed, and left as they were."""
 
     added: tuple[str, ...]

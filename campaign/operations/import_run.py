@@ -3,8 +3,10 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from campaign.engine.artifacts import ArtifactFile
 from campaign.engine.begin import run_row
@@ -25,8 +27,7 @@ from playbooks.redact import Redactor
 CHUNK = 1 << 20
 
 
-@dataclass(frozen=True)
-class PastResult:
+class PastResult(Struct, frozen=True):
     """What was seen: `fail` of `trials` failed, `censored` more were cut short.
 
     `at` is when, in seconds since the epoch (None: now); `by` who saw it (None: the operator);
@@ -98,8 +99,7 @@ def _reproduction(playbook: Playbook, arm: str) -> Reproduce:
     raise CampaignError(Exit.USAGE, what, "name the playbook that stands for what was done")
 
 
-@dataclass(frozen=True)
-class _Import:
+class _Import(Struct, frozen=True):
     session: Session
     playbook: Playbook
     arm: str

@@ -7,14 +7,14 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
 
 from campaign.workspace import Workspace
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A path, or the id of a command, that stays on `host` as it is now.
 
     `original` is the copy of what the path held before any of our changes, and `compare` a command
@@ -50,7 +50,8 @@ def remember(workspace: Workspace, kept: Iterable[Kept]) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     whole = place.with_name(f"{place.name}.{os.getpid()}")
     with whole.open("w", encoding="utf-8") as file:
-        json.dump([asdict(one) for one in (*unbooked(workspace), *kept)], file, default=str)
+        known = [to_builtins(one, enc_hook=str) for one in (*unbooked(workspace), *kept)]
+        json.dump(known, file)
         file.flush()
         os.fsync(file.fileno())
     whole.replace(place)

@@ -1,8 +1,9 @@
 """What there is to see of runs under way: from the ledger and the kept files alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from campaign.engine.belief import believe
 from campaign.engine.counted import unlike
@@ -18,8 +19,7 @@ NEWEST = 400
 """As many trials of an observation are read one by one: its newest."""
 
 
-@dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Struct, frozen=True):
     """An observation with its counts so far, and its newest trials.
 
     `rule` says what ends it early (empty: nothing), `planned` how many trials it is to drive;
@@ -35,16 +35,14 @@ class Reproduction:
     unlike: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(Struct, frozen=True):
     """A file of a run: what is in it, and where it is."""
 
     name: str
     path: Path
 
 
-@dataclass(frozen=True)
-class Live:
+class Live(Struct, frozen=True):
     """One invocation as it stands; everything in the order it happened.
 
     `runs` are those of its playbooks that have begun, the last of which is the one to look at;
@@ -178,8 +176,7 @@ def _outputs(
             yield Output(f"{artifact.name}{about}", workspace.root / artifact.path)
 
 
-@dataclass(frozen=True)
-class Belief:
+class Belief(Struct, frozen=True):
     """How likely each hypothesis is part of the cause; `counted`: with the run's trials so far.
 
     They are not where its conditions differ from the baseline's, or its effect is not proven.

@@ -1,7 +1,8 @@
 """A restart that could be next, and what it would teach."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.engine.budget import Price
 
@@ -9,8 +10,7 @@ NAMED = 4
 """Where more causes than this are removed together, some are only counted."""
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(Struct, frozen=True):
     """A restart that could be next; `name` is what `campaign run` takes.
 
     `teaches` is the question it answers, `about` the suspect that a look into a mechanism is for;

@@ -4,9 +4,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import Request, check
@@ -25,8 +26,7 @@ CHUNK = 1 << 20
 STDIN = "-"
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """Which output (`-` is standard input) is read how.
 
     `name` is a reproducer's, a playbook's or a format's; the others say more about a format.
@@ -50,8 +50,7 @@ class Asked:
         return bool(self.fail or self.passed or self.censored or self.options or self.attributes)
 
 
-@dataclass(frozen=True)
-class OutcomeCount:
+class OutcomeCount(Struct, frozen=True):
     """How many trials had an outcome, and what that means."""
 
     outcome: str
@@ -59,8 +58,7 @@ class OutcomeCount:
     trials: int
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What was read, by the parser that `source` names.
 
     `named` and `keyed` trials have an id or keys; `splits` are attributes that separate them.
@@ -76,8 +74,7 @@ class Reading:
     splits: tuple[Split, ...]
 
 
-@dataclass(frozen=True)
-class _Chosen:
+class _Chosen(Struct, frozen=True):
     spec: ParseSpec
     source: str
     planned: int | None = None

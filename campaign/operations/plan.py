@@ -3,8 +3,10 @@
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.engine.control import Controls
 from campaign.engine.dialling import NOBODY, Ahead
@@ -38,8 +40,7 @@ SEEDS = 1_000_000
 """Seeds are drawn below this: as good as any, and short enough to be typed."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """What is to be planned or run: playbooks by name or path, and variables by name.
 
     `accepted` names the conditions that may differ in a comparison; `*` stands for anything.
@@ -52,8 +53,7 @@ class Request:
     keep: bool = False
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A plan and what it was made from. `can_show` is one sentence for each boot that is judged;
 
     `unlike` are the playbooks whose trials cannot be compared, with what differs and what to do;
@@ -197,8 +197,7 @@ def plan_on(
     return Planned(system, playbooks, made, shows, unlike, tuple(_without_undo(made)), past, stack)
 
 
-@dataclass(frozen=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """What the hosts have, as a plan asks for it. Errors of its methods: PlanError."""
 
     hosts: Hosts

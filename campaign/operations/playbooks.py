@@ -1,6 +1,6 @@
 """The playbooks of a workspace, as far as they can be read."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from campaign.errors import CampaignError
 from campaign.operations.plan import Request, load
@@ -9,8 +9,7 @@ from playbooks.language.problems import LoadError
 from playbooks.playbook import Playbook
 
 
-@dataclass(frozen=True)
-class Offered:
+class Offered(Struct, frozen=True):
     """A playbook by its name; None, and why, where its file is not valid."""
 
     name: str

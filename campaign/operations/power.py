@@ -1,7 +1,8 @@
 """power: what a playbook's planned trials can and cannot show, before any downtime."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.engine.belief import MOST_TRIALS, believe
 from campaign.engine.conditions import first_conditions
@@ -30,8 +31,7 @@ FAILURES = 3
 """Failing trials that a look into a mechanism needs."""
 
 
-@dataclass(frozen=True)
-class ByRate:
+class ByRate(Struct, frozen=True):
     """What the counts can show: separated only with so many failures (None: never)."""
 
     expect: str
@@ -40,8 +40,7 @@ class ByRate:
     trials_to_halve: int | None
 
 
-@dataclass(frozen=True)
-class ByMismatch:
+class ByMismatch(Struct, frozen=True):
     """The chance that enough trials fail to be looked into, and the trials that it takes."""
 
     failures: int
@@ -49,8 +48,7 @@ class ByMismatch:
     trials: int
 
 
-@dataclass(frozen=True)
-class ByTime:
+class ByTime(Struct, frozen=True):
     """What time, or attempts (`unit`), without a failure shows; `control` is what failed in what.
 
     `gone` shows that the control's rate is gone, at 95%; `separated` is separated from what was
@@ -63,8 +61,7 @@ class ByTime:
     separated: float | None
 
 
-@dataclass(frozen=True)
-class Settling:
+class Settling(Struct, frozen=True):
     """What restarts like it settle of its suspected causes, with those of the ledger.
 
     `chance` is that of one restart; `restarts` settle it four times in five (None: not even 12).
@@ -75,16 +72,14 @@ class Settling:
     restarts: int | None
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True):
     """One side of a comparison of a run's own arms: its trials in all, after so many restarts."""
 
     trials: int
     restarts: int
 
 
-@dataclass(frozen=True)
-class Power:
+class Power(Struct, frozen=True):
     """What `trials` after `restarts` can show against `control`; `weight` as how many they count.
 
     Of a run that compares its own arms all blocks count: `own` is the side of its control, which
@@ -133,8 +128,7 @@ def power(workspace: Workspace, name: str, variables: Mapping[str, str]) -> Powe
         return _Desk(ledger, controls, system.statistics, alike).power(playbook, trials)
 
 
-@dataclass(frozen=True)
-class _Desk:
+class _Desk(Struct, frozen=True):
     """What the ledger has to go by, for one playbook."""
 
     ledger: Ledger

@@ -1,7 +1,8 @@
 """What restarts would cost by this ledger's own boots: one estimate for plan, power and next."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.engine.budget import Price
 from campaign.engine.conditions import first_conditions
@@ -16,8 +17,7 @@ from playbooks.rollout import batches, expand, shares
 from playbooks.system import System
 
 
-@dataclass(frozen=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """Prices by the pace of a playbook's own past runs, else of all, else by a stated guess.
 
     `commands` is what each playbook drives: trials of another command took something else.

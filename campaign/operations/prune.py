@@ -3,8 +3,9 @@
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -15,8 +16,7 @@ from campaign.workspace import Workspace
 DAY_S = 86_400.0
 
 
-@dataclass(frozen=True)
-class Prunable:
+class Prunable(Struct, frozen=True):
     """What a run kept that can go: its artifacts' files with their bytes."""
 
     run: str
@@ -25,8 +25,7 @@ class Prunable:
     bytes: int
 
 
-@dataclass(frozen=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """What went: files with their bytes, and by how many bytes the ledger became smaller."""
 
     files: int

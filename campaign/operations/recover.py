@@ -3,9 +3,11 @@
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.engine.booking import Books
 from campaign.engine.kept import Kept as KeptRun
@@ -32,8 +34,7 @@ from playbooks.language.problems import LoadError
 from playbooks.system import Cost, Host
 
 
-@dataclass(frozen=True)
-class Unreached:
+class Unreached(Struct, frozen=True):
     """A host that did not answer, why, and the paths that the ledger has outstanding there."""
 
     host: str
@@ -45,8 +46,7 @@ class Unreached:
         return f"{self.error}{left}; run 'campaign recover' when it answers"
 
 
-@dataclass(frozen=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """What was put back, the runs that were closed by it, and what was kept as it is now.
 
     `unreached` are hosts that did not answer; `awaiting` are the runs that stay dirty, since they
@@ -80,8 +80,7 @@ class Recovered:
         return Exit.REFUSED if self.unrecorded else Exit.COMPLETED
 
 
-@dataclass(frozen=True)
-class _Reach:
+class _Reach(Struct, frozen=True):
     """The hosts to recover, the rates, and what to say where campaign.yaml cannot be read."""
 
     hosts: Hosts
@@ -130,8 +129,7 @@ def recover(workspace: Workspace, accepted: Sequence[str] = (), run: str = "") -
         return replace(done, unrecorded=str(error))
 
 
-@dataclass(frozen=True)
-class _PutBack:
+class _PutBack(Struct, frozen=True):
     """What was done on the hosts. `own`: the way back of the kept run that was `wanted`, if it
 
     could be gone; `stack` is what is kept after all, but for what `silent` hosts do not tell.

@@ -4,8 +4,9 @@ Released, a run is outstanding as any that was interrupted, and putting back doe
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from campaign.engine.kept import Kept
 from campaign.engine.session import Hosts
@@ -15,8 +16,7 @@ from playbooks.hosts.host import Host
 from playbooks.hosts.stack import KEPT, LEAVING
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(Struct, frozen=True):
     """`runs` are outstanding now, as far as their hosts answer; `remaining` is left to do."""
 
     runs: tuple[Kept, ...] = ()

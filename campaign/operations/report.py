@@ -2,7 +2,8 @@
 
 import socket
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from campaign.errors import CampaignError
 from campaign.ledger.reads import Ledger

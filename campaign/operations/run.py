@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
 from campaign.engine.dialling import NOBODY, Ahead
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from campaign.engine.run import Outcome
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """A planned run whose hosts are locked: nobody can change what the plan was made from.
 
     `lapses` is what hosts had done by themselves since the last run, which the ledger has now.

@@ -3,9 +3,10 @@
 import shutil
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -27,8 +28,7 @@ OUTPUT = "output.log"
 """The name under which a reproducer's output is kept."""
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A run with its terms, hypotheses, counts, verdicts and what it cost, money in `currency`.
 
     `tally` is what its valid trials show.
@@ -44,8 +44,7 @@ class Listed:
     currency: str
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A run whole, each part in the order it happened.
 
     `keys` are by comparison id, `contexts` by comparison id and key.
@@ -208,8 +207,7 @@ def save(workspace: Workspace, fragment: str, name: str | None, to: Path) -> Non
         raise CampaignError(Exit.USAGE, f"{to}: {error.strerror}") from error
 
 
-@dataclass(frozen=True)
-class Retracted:
+class Retracted(Struct, frozen=True):
     """A run that was retracted, the verdicts that read otherwise without it, and what moved."""
 
     run: records.Run

@@ -1,9 +1,10 @@
 """Restarts that tell suspects apart: toggles and fixes, alone, together, or as arms of a run."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
+
+from msgspec import Struct
 
 from campaign.engine.budget import Price
 from campaign.operations.desk import Desk, driven, leads_back, one_way
@@ -19,8 +20,7 @@ MOST_TRIALS = 1000
 """With more trials than this a restart is reckoned as if it had so many."""
 
 
-@dataclass(frozen=True)
-class _Arm:
+class _Arm(Struct, frozen=True):
     """Restarts of a run that remove the same, with so many trials each; none of them a control."""
 
     toggles: frozenset[str]
@@ -28,8 +28,7 @@ class _Arm:
     boots: int
 
 
-@dataclass(frozen=True)
-class _Experiment:
+class _Experiment(Struct, frozen=True):
     """A run that could be next, by its name; `price` is of all its restarts, controls too."""
 
     name: str

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from campaign.engine.preflight import foreign_holders
 from campaign.engine.proof import vouched_for
@@ -25,8 +26,7 @@ _TIE_S = 0.01
 _SEE_LOG = "see its log: campaign services list says where it is"
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """A service as its host has it; `facts` for a unit of systemd."""
 
     service: Service

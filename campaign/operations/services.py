@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.engine import cycle
 from campaign.engine.lived import CycleFailed
@@ -21,8 +23,7 @@ from playbooks.services.specs import Groups
 from playbooks.system import CommandSpec, ProcessSpec, Service, System, SystemdSpec
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A service as its host sees it; `started_at` and `pid` are None where it does not run.
 
     `declared`: whether campaign.yaml names it, as it is now; one that runs on can be stopped.

@@ -1,8 +1,9 @@
 """What a plan's trials can show, by what they will be compared with."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from campaign.engine.conditions import accepts, first_conditions
 from campaign.engine.control import Control, Controls
@@ -24,8 +25,7 @@ from playbooks.system import System
 from playbooks.templates import render
 
 
-@dataclass(frozen=True)
-class Unlike:
+class Unlike(Struct, frozen=True):
     """A playbook with what makes its trials incomparable, and what to do about it."""
 
     what: str

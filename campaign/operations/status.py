@@ -3,8 +3,10 @@
 Beside it the overview of one who stays and looks on, which does not wait for sums over all runs.
 """
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
@@ -27,8 +29,7 @@ WEIGHED_AT_ONCE = 10_000
 """Restarts of more runs than this are weighed only when that is asked for: it takes long."""
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(Struct, frozen=True):
     """The campaign, its costs, its hypotheses, and the runs that a person should know of.
 
     `baseline` pools the valid baselines that suspects are held against, `tally` is what they show,
@@ -107,16 +108,14 @@ def status(workspace: Workspace) -> Status:
         )
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """What the campaign cost, None where that is not known yet, and each hypothesis's sums."""
 
     total: Costs | None
     hypotheses: tuple[HypothesisCosts, ...]
 
 
-@dataclass(frozen=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """What is in sight all the time: of `Status`, what moves.
 
     The sums in `hypotheses`, and `total`, may be those of an earlier look: `stale` says so. `total`

@@ -1,9 +1,10 @@
 """runs show --session: one session of a run, read back from its transcript."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from playbooks.sessions.transcripts import Transcript
 
 
-@dataclass(frozen=True)
-class SessionShown:
+class SessionShown(Struct, frozen=True):
     """A session, and the arm of the run that it was driven in."""
 
     run: str

@@ -1,7 +1,8 @@
 """How a playbook's rate went from restart to restart, and how the campaign's spending grew."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger.reads import Ledger
 from campaign.ledger.trend import Spending
@@ -12,8 +13,7 @@ MOST = 200
 """As many points of a kind at most: several restarts share one where there are more."""
 
 
-@dataclass(frozen=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """`restarts` has the trials after each restart of `playbook`, oldest first, `together` at a
     time; `spending` what the campaign had spent in all, at even distances in time.
     """

@@ -7,9 +7,10 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
+
+from msgspec import Struct
 
 from campaign.engine.events import StandingMoved
 from campaign.engine.standing import judge_anew
@@ -35,8 +36,7 @@ _DAMAGE = (
 )
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """What came in: the runs now in the ledger, files written and files that were there already.
 
     `merged` says what was added to an existing ledger and `moved` which standings that changed;
@@ -74,8 +74,7 @@ def unpack(root: Path, archive: Path, *, merge: bool) -> Imported:
         raise CampaignError(Exit.USAGE, f"cannot import {where}: {error.strerror}") from error
 
 
-@dataclass(frozen=True)
-class _Unpacking:
+class _Unpacking(Struct, frozen=True):
     """An archive on its way: its members and its ledger lie in `folder` until they are whole."""
 
     workspace: Workspace

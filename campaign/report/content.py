@@ -5,7 +5,9 @@ to must be escaped by it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import BootLine
@@ -31,8 +33,7 @@ MOST_RUNS = 200
 """The newest runs are told whole, as many as this; a page with more is read by nobody."""
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(Struct, frozen=True):
     """A playbook as it was run, and the commands that ran it, each with the first run it made."""
 
     playbook: str
@@ -42,8 +43,7 @@ class Version:
     commands: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True):
     """A campaign's report, in the order a reader needs it; runs are oldest first.
 
     `scope` says in a sentence which runs are told, where not all are; `untold` counts older ones

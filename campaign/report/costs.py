@@ -1,8 +1,9 @@
 """What the campaign cost: by run, by hypothesis and by kind of playbook."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
+
+from msgspec import Struct
 
 from campaign.ledger.costs import Costs, HypothesisCosts, RunCosts
 from campaign.ledger.reads import Ledger
@@ -14,16 +15,14 @@ DEAD_ENDS = 5
 NOTHING = Costs(0, 0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """What one run, hypothesis or kind of playbook cost."""
 
     name: str
     costs: Costs
 
 
-@dataclass(frozen=True)
-class DeadEnd:
+class DeadEnd(Struct, frozen=True):
     """A run that counts for nothing, or a hypothesis that was given up, and why."""
 
     name: str
@@ -31,8 +30,7 @@ class DeadEnd:
     costs: Costs
 
 
-@dataclass(frozen=True)
-class CostPart:
+class CostPart(Struct, frozen=True):
     """Each way to divide the `total` of the runs told; the parts of each sum to it.
 
     Only restarts by hypothesis do not: one that several hypotheses share counts for each, and

@@ -1,9 +1,11 @@
 """Names of hosts taken out of whatever is told, each replaced by the same word everywhere."""
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 T = TypeVar("T")
 
@@ -43,7 +45,7 @@ class Disguise:
 
 
 def rewritten(value: T, write: Callable[[str], str]) -> T:
-    """`value` with every text in it rewritten, through dataclasses, tuples and mappings.
+    """`value` with every text in it rewritten, through records, tuples and mappings.
 
     Words of fixed sets (enumerations) stay.
     """
@@ -54,7 +56,7 @@ def rewritten(value: T, write: Callable[[str], str]) -> T:
         new = tuple(rewritten(one, write) for one in value)
     elif isinstance(value, Mapping):
         new = {write(name): rewritten(one, write) for name, one in value.items()}
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-        new = dataclasses.replace(value, **{n: rewritten(one, write) for n, one in fields.items()})
+    elif isinstance(value, Struct):
+        fields = asdict(value).items()
+        new = replace(value, **{name: rewritten(one, write) for name, one in fields})
     return cast(T, new)

@@ -1,7 +1,8 @@
 """The numbers that a verdict rests on, as a table's cells."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger import records
 from campaign.ledger.query import mapping
@@ -11,8 +12,7 @@ from hypotheses.rates import p_text
 from hypotheses.tally import Tally
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(Struct, frozen=True):
     """What a run shows of a hypothesis, each as short as a table wants it, empty where unknown.
 
     `trials` and `control` are counts with their intervals, `difference` is in percentage points

@@ -1,14 +1,14 @@
 """Verdicts as the report tells them: the latest one on each hypothesis."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger import records
 from hypotheses.verdict import Verdict, Word
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """A run's verdict on `hypotheses`; none where it concerns no hypothesis."""
 
     hypotheses: tuple[str, ...]

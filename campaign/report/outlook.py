@@ -4,11 +4,11 @@ The report itself knows the ledger only: playbooks, and what they would cost, ar
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """A restart that could be next; `name` is what `campaign run` takes.
 
     `bits` are expected of it, 0 for a control; seconds and money are with the way back.
@@ -23,8 +23,7 @@ class Proposal:
     bits: float
 
 
-@dataclass(frozen=True)
-class Outlook:
+class Outlook(Struct, frozen=True):
     """What is believed after `restarts`, and the best proposals, the best one first.
 
     `parts` is each hypothesis's probability to be part of the cause, `none` that none of them is;

@@ -1,7 +1,9 @@
 """What the report says about one run."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
@@ -21,8 +23,7 @@ SESSIONS = 12
 """As many failed sessions are named in one line."""
 
 
-@dataclass(frozen=True)
-class Trials:
+class Trials(Struct, frozen=True):
     """The trials of one arm of a run: those that count, and why others do not."""
 
     arm: str
@@ -34,8 +35,7 @@ class Trials:
         return self.tally.counts
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """A file that a run changed, in `arms`; `shown_by` is an earlier run that made this change."""
 
     host: str
@@ -45,8 +45,7 @@ class Change:
     shown_by: str = ""
 
 
-@dataclass(frozen=True)
-class RunPart:
+class RunPart(Struct, frozen=True):
     """A run, what it did and what came of it; the texts are sentences without a full stop.
 
     `environment` maps a service to the variables that the run set or unset for it, `figures` a

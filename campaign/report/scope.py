@@ -1,7 +1,8 @@
 """Which runs of a campaign a report tells."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -10,8 +11,7 @@ from campaign.ledger.reads import Ledger
 from campaign.report.figures import time_text
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Runs since a time (seconds since the epoch), for a hypothesis, or the one `run` names.
 
     All that is given must hold; nothing given means all runs.

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs, HypothesisCosts
@@ -24,8 +25,7 @@ GROUPS = {
 """The parts in which hypotheses are told, and which standings each is for."""
 
 
-@dataclass(frozen=True)
-class Spoken:
+class Spoken(Struct, frozen=True):
     """What one run says about a hypothesis: its verdict or how it ended, and why."""
 
     run: str
@@ -35,8 +35,7 @@ class Spoken:
     figures: Figures = NO_FIGURES
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """A standing that was given to a hypothesis, by "rule" or "operator"."""
 
     hypothesis: str
@@ -46,8 +45,7 @@ class Decision:
     reason: str
 
 
-@dataclass(frozen=True)
-class Assumption:
+class Assumption(Struct, frozen=True):
     """What a hypothesis takes for granted, and which runs rely on that, if any still do."""
 
     hypothesis: str
@@ -55,8 +53,7 @@ class Assumption:
     state: str
 
 
-@dataclass(frozen=True)
-class HypothesisPart:
+class HypothesisPart(Struct, frozen=True):
     """A hypothesis, its evidence run by run, and what is still needed.
 
     `in_short` counts the verdicts that are evidence; `decisions` are its standings but for the

@@ -1,7 +1,8 @@
 """Where the campaign stands, in three sentences, and what somebody has to look after."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
@@ -26,8 +27,7 @@ SAID = {
 """Standings in the order of the second sentence, and what it calls them."""
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """Sentences: the baseline, the hypotheses, the cost; then one for each thing to look after."""
 
     baseline: str

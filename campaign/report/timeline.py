@@ -1,7 +1,8 @@
 """How the campaign went: the rate after each restart, what happened in between, the spend."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.ledger.costs import BootLine, Costs
 from campaign.report.costs import CostPart
@@ -15,8 +16,7 @@ UNCHANGED = "nothing changed"
 """The series of boots that are the system as it is."""
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(Struct, frozen=True):
     """A boot with trials, and all that was spent up to its end.
 
     `series` is its arm, or the kind of its playbook where it has none; `trials` are the counts
@@ -34,16 +34,14 @@ class Point:
     downtime_s: float
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Something that happened between boots."""
 
     at: float
     text: str
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A line of the timeline as text; a mark has neither trials nor `counts` nor `spent`.
 
     The last one is the sum, with the ways back: it has no time, no trials and no `counts`.
@@ -56,8 +54,7 @@ class Entry:
     spent: str = ""
 
 
-@dataclass(frozen=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """Points and marks, each oldest first, and the `total` that was spent, ways back included.
 
     The spend is money in `currency`; where that is None nothing has a price, and it is downtime.

@@ -2,7 +2,8 @@
 
 import asyncio
 import signal
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from campaign.errors import Exit
 from campaign.tui.dialogs.quit import QuitDialog
@@ -13,8 +14,7 @@ _LOOK_S = 1.0
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 
-@dataclass
-class Ending:
+class Ending(Struct):
     """Ends `app`, at once or when its run or its recovery has ended.
 
     Where that is waited for, `waiting`, the exit code is the run's; that of a recovery is DIRTY

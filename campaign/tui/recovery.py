@@ -1,6 +1,6 @@
 """Putting back what runs have left, and how that ended."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from campaign.cli.recovered import recovered_text
 from campaign.errors import CampaignError, Exit
@@ -8,8 +8,7 @@ from campaign.operations.recover import recover
 from campaign.workspace import Workspace
 
 
-@dataclass(frozen=True)
-class Recovery:
+class Recovery(Struct, frozen=True):
     """How it ended: the exit code, what a person is told, and what is left to do."""
 
     exit: Exit

@@ -1,10 +1,9 @@
 """What was typed to choose a run, kept while the app lives."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 
-@dataclass
-class Typed:
+class Typed(Struct):
     """The playbook that was planned last, and the variables typed for each playbook."""
 
     playbook: str = ""

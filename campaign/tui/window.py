@@ -3,8 +3,10 @@
 import os
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from campaign.cli.text import shown
 
@@ -16,8 +18,7 @@ LONGEST = 4096
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line without its end; `at` is where it begins in the file, in bytes."""
 
     at: int
@@ -31,8 +32,7 @@ class Line:
         return shown(text.expandtabs(8))
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """The lines of `path` from `start` to `end`, in bytes; `size` is the file's when it was read.
 
     The last line may be unfinished. Reading gives a new window; a file that is not there yet is an

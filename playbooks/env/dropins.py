@@ -5,7 +5,8 @@ Every line that has nothing to do with a change is kept. (systemd.unit(5), syste
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from playbooks.agent.envfile import EnvFileError
 from playbooks.env import unit_words
@@ -24,8 +25,7 @@ def default_path(unit: str) -> str:
     return f"/etc/systemd/system/{unit}.d/{NAME}"
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """A line with its continuations; `key` is empty for all but the settings of [Service]."""
 
     raw: str

@@ -7,7 +7,8 @@ script starts, an `export` is put in before it. All else stays byte for byte.
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from playbooks.agent.envfile import EnvFileError
 from playbooks.env import shell
@@ -25,8 +26,7 @@ _SIMPLE = {
 }
 
 
-@dataclass(frozen=True)
-class _Assignment:
+class _Assignment(Struct, frozen=True):
     """`lasting`: it holds after its command too; `exported`: it reaches what is started."""
 
     name: str

@@ -7,7 +7,8 @@ strings). Nothing is expanded or run; what cannot be read is refused, never gues
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from playbooks.env.shell_words import META, Lexer, ShellError, Word
 
@@ -18,8 +19,7 @@ _FUNCTION = re.compile(r"[ \t]*\([ \t]*\)")
 _ENDS = frozenset(["then", "elif", "else", "fi", "do", "done", "esac", "}"])
 
 
-@dataclass
-class Command:
+class Command(Struct):
     """A simple command; `statement` is the number of the top-level statement that it is in.
 
     `function` names the function that it is defined in, "" outside of one. `alone`: it is that
@@ -42,8 +42,7 @@ class Command:
         return next((one.text for one in self.words if not ASSIGNMENT.match(one.text)), "")
 
 
-@dataclass
-class Script:
+class Script(Struct):
     """`statements` are the offsets at which the top level's statements begin.
 
     `loops` are the variables of `for` and `select` loops.

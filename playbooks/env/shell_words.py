@@ -3,7 +3,8 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 META = frozenset(" \t\n;&|<>()")
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
@@ -18,8 +19,7 @@ class ShellError(ValueError):
     """A script that cannot be read: the line and what is wrong there."""
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(Struct, frozen=True):
     """A word as written: `text` is the script's [start, end)."""
 
     text: str

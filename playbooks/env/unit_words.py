@@ -5,7 +5,8 @@ C escape; `%%` is a percent sign. (systemd.syntax(7), section Quoting.)
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
@@ -17,8 +18,7 @@ class UnitWordError(ValueError):
     """A quote is never closed."""
 
 
-@dataclass(frozen=True)
-class UnitWord:
+class UnitWord(Struct, frozen=True):
     """A word: what it means, and how it is written."""
 
     value: str

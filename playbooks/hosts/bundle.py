@@ -5,8 +5,9 @@ import hashlib
 import inspect
 import io
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 import playbooks
 from playbooks.agent import boot
@@ -14,8 +15,7 @@ from playbooks.agent import boot
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
-@dataclass(frozen=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     """The agent's code: a zip archive, and its SHA-256 in hexadecimal."""
 
     data: bytes

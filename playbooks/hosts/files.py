@@ -1,8 +1,9 @@
 """A host's files and its journal, typed: read, apply, put back."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from playbooks.agent.journal import RELOADED
 from playbooks.edits import FileState
@@ -10,8 +11,7 @@ from playbooks.hosts.connection import Connection
 from playbooks.hosts.lapse import Lapse, lapse_of
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One file's change: `path` relative to `root`, to `content` (None: no file).
 
     `expect` is the hash of what is there now (None: no file); the change is refused where it is
@@ -26,8 +26,7 @@ class Change:
     mode: int | None = None
 
 
-@dataclass(frozen=True)
-class JournalEntry:
+class JournalEntry(Struct, frozen=True):
     """A path (absolute) that may differ from its base.
 
     `intended` holds every hash it was meant to have; `base_copy` is where the base's bytes lie on
@@ -42,8 +41,7 @@ class JournalEntry:
     base_copy: str | None
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """A path that held something else than its base from `changed_at` to `restored_at`.
 
     Both on the host's boot clock. A process that started in between may have seen the change.
@@ -54,8 +52,7 @@ class Trace:
     restored_at: float
 
 
-@dataclass(frozen=True)
-class NotedCommand:
+class NotedCommand(Struct, frozen=True):
     """A command whose effect is outstanding: `check` exits 0 while it is in place."""
 
     id: str
@@ -65,8 +62,7 @@ class NotedCommand:
     cwd: str
 
 
-@dataclass(frozen=True)
-class Journal:
+class Journal(Struct, frozen=True):
     """What is outstanding on a host, of which run, by whom.
 
     `specs` is what `apply` was given, or None; `restarting` names the services that a restart
@@ -94,8 +90,7 @@ class Journal:
         )
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """What could not be put back: a path or a command's id, and exactly what to do about it."""
 
     path: str
@@ -105,8 +100,7 @@ class Conflict:
     instructions: str
 
 
-@dataclass(frozen=True)
-class PutBack:
+class PutBack(Struct, frozen=True):
     """What putting back did: files changed back, files found at their base, commands undone."""
 
     restored: tuple[str, ...]
@@ -115,8 +109,7 @@ class PutBack:
     conflicts: tuple[Conflict, ...]
 
 
-@dataclass(frozen=True)
-class Tail:
+class Tail(Struct, frozen=True):
     """A piece of a file, where to read on, and how many bytes the file has."""
 
     data: bytes

@@ -1,8 +1,9 @@
 """A host: all that can be asked of the agent there, typed."""
 
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
+
+from msgspec import Struct
 
 from playbooks.hosts.connection import Channel, Connection
 from playbooks.hosts.files import Change, FileVerbs
@@ -20,8 +21,7 @@ BEATS = 5
 _BEAT_EVERY_S = 15.0
 
 
-@dataclass(frozen=True)
-class Outstanding:
+class Outstanding(Struct, frozen=True):
     """How much an earlier run left to put back (`entries`, `commands`) or to restart (`traces`).
 
     `kept` counts the runs that keep changes on purpose, and `undecided` those of them that were
@@ -42,8 +42,7 @@ class Outstanding:
         return bool(left)
 
 
-@dataclass(frozen=True)
-class Greeting:
+class Greeting(Struct, frozen=True):
     """What the agent said of itself and its host.
 
     `clock` is in seconds since the epoch, `boot_clock` since boot `boot_id`; `reaped` are the
@@ -135,7 +134,7 @@ class Host(FileVerbs, StackVerbs, ProcessVerbs, SurveyVerbs, TestimonyVerbs):
 
 
 def _greeting(header: dict[str, Any]) -> Greeting:
-    facts = {name: header[name] for name in Greeting.__dataclass_fields__}
+    facts = {name: header[name] for name in Greeting.__struct_fields__}
     facts.update(reaped=tuple(header["reaped"]), outstanding=Outstanding(**header["outstanding"]))
     facts.update(lapsed_agents=tuple(header["lapsed_agents"]))
     return Greeting(**facts)

@@ -11,16 +11,16 @@ import hmac
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from playbooks.hosts.connection import HostError
 
 _AUTHORITY, _REVOKED = "@cert-authority", "@revoked"
 
 
-@dataclass(frozen=True)
-class HostKey:
+class HostKey(Struct, frozen=True):
     """A public host key: its type, as in "ssh-ed25519", and its bytes."""
 
     kind: str
@@ -38,8 +38,7 @@ class HostKey:
         return f"{self.kind} SHA256:{digest}"
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line that speaks of the host: `marker` is empty for a plain one."""
 
     where: Path

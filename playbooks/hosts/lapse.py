@@ -1,14 +1,14 @@
 """What an agent did by itself, once the lease of its operator was over, typed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from playbooks.hosts.processes import Health, Started, Stopped
 
 
-@dataclass(frozen=True)
-class LapseCycle:
+class LapseCycle(Struct, frozen=True):
     """The restart that it took, by service; `failed` says what kept it from a good end."""
 
     services: tuple[str, ...]
@@ -19,8 +19,7 @@ class LapseCycle:
     failed: str
 
 
-@dataclass(frozen=True)
-class Lapse:
+class Lapse(Struct, frozen=True):
     """The agent with the pid `agent` put back the changes of `run` by `who`, heard last at
 
     `heard_at`; `ended_at` is None where it did not get to its end. Seconds since the epoch.

@@ -1,7 +1,8 @@
 """The log of a service, streamed from its host."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct, to_builtins
 
 from playbooks.hosts.connection import Connection
 from playbooks.hosts.specs import ServiceSpec
@@ -10,8 +11,7 @@ Cursor = int | str
 """A place in a service's log: an offset in that of an embedded one, else its manager's cursor."""
 
 
-@dataclass(frozen=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """What a log no longer had: `gap` means that it is not known how much; false for nothing."""
 
     bytes: int = 0
@@ -68,7 +68,7 @@ class LogStream:
         while not done and not self.truncated:
             facts, data = self._connection.call(
                 "service_log",
-                spec=asdict(self._spec),
+                spec=to_builtins(self._spec),
                 cursor=self.next_cursor,
                 end=end,
                 grep=self._grep,

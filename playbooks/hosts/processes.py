@@ -4,8 +4,9 @@ import contextlib
 import os
 import queue
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct, to_builtins
 
 from playbooks.agent.framing import Frame
 from playbooks.hosts.connection import Connection, HostError, HostLost, Subscription
@@ -13,9 +14,6 @@ from playbooks.hosts.logs import Cursor, LogStream
 from playbooks.hosts.specs import CommandedSpec, ServiceSpec, UnitSpec
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.system import HealthCheck, Probe
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 _LOOK_EVERY_S = 0.05
 
@@ -29,11 +27,10 @@ class Flag(Protocol):
     def is_set(self) -> bool: ...
 
 
-_Fact = TypeVar("_Fact", bound="DataclassInstance")
+_Fact = TypeVar("_Fact", bound=Struct)
 
 
-@dataclass(frozen=True)
-class Started:
+class Started(Struct, frozen=True):
     """A started service: its main process, when it started, the log's cursor before it.
 
     `pid` and `start_ticks` are None where no process is known. `invocation` is systemd's name for
@@ -48,8 +45,7 @@ class Started:
     restarts: int = 0
 
 
-@dataclass(frozen=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """`killed`: it did not go by itself in time. Equal times where it was not running."""
 
     requested_at: float
@@ -58,8 +54,7 @@ class Stopped:
     was_running: bool
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(Struct, frozen=True):
     """A process of a service.
 
     `started_at` is in seconds since the epoch; `started_boot` in seconds of the boot clock, to be
@@ -74,8 +69,7 @@ class Process:
     command: str
 
 
-@dataclass(frozen=True)
-class ServiceState:
+class ServiceState(Struct, frozen=True):
     """A service now, and its last start in this boot of the host (None: it had none).
 
     `running`: its main process is there. `processes`: all that runs of it, by pid; some may be
@@ -101,8 +95,7 @@ class ServiceState:
         return self.pid or 0, self.start_ticks or 0, self.invocation, self.restarts
 
 
-@dataclass(frozen=True)
-class Environ:
+class Environ(Struct, frozen=True):
     """A process's environment at its exec: `values` of the names asked for (None: not set).
 
     `digest` holds a keyed hash of every variable's value, 16 hex digits. Where `readable` is
@@ -116,8 +109,7 @@ class Environ:
     digest: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class ProbeResult:
+class ProbeResult(Struct, frozen=True):
     """What a probe found, in words, and when on the host's clock."""
 
     ok: bool
@@ -125,8 +117,7 @@ class ProbeResult:
     at: float
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(Struct, frozen=True):
     """`first_ok_at`: since when all probes hold; `healthy_at`: when they had for `settle_s`."""
 
     healthy_at: float
@@ -134,8 +125,7 @@ class Health:
     attempts: int
 
 
-@dataclass(frozen=True)
-class Exit:
+class Exit(Struct, frozen=True):
     """How a spawned command ended: by `code` or by `signal`, neither where that is not known.
 
     `timed_out` and `stopped` say that we ended it, `killed` that something of it needed SIGKILL.
@@ -163,12 +153,12 @@ class ProcessVerbs:
 
         "unit-not-found", "masked", "bad-unit", "start-limit", "crashed", "denied", "no-systemd".
         """
-        facts, _ = self.connection.call("service_start", spec=asdict(spec))
+        facts, _ = self.connection.call("service_start", spec=to_builtins(spec))
         return _made(Started, facts)
 
     def service_restart(self, spec: CommandedSpec) -> Started:
         """Restart a service by its own command for that. HostError kinds: "start-failed"."""
-        facts, _ = self.connection.call("service_restart", spec=asdict(spec))
+        facts, _ = self.connection.call("service_restart", spec=to_builtins(spec))
         return _made(Started, facts)
 
     def service_stop(self, spec: ServiceSpec, timeout_s: float) -> Stopped:
@@ -176,7 +166,7 @@ class ProcessVerbs:
 
         HostError kind "stuck": not even SIGKILL ended it.
         """
-        facts, _ = self.connection.call("service_stop", spec=asdict(spec), timeout_s=timeout_s)
+        facts, _ = self.connection.call("service_stop", spec=to_builtins(spec), timeout_s=timeout_s)
         return _made(Stopped, facts)
 
     def service_state(self, spec: ServiceSpec) -> ServiceState:
@@ -184,7 +174,7 @@ class ProcessVerbs:
 
         HostError kinds: "unit-not-found", "no-systemd".
         """
-        return state_of(self.connection.call("service_state", spec=asdict(spec))[0])
+        return state_of(self.connection.call("service_state", spec=to_builtins(spec))[0])
 
     def services_running(self) -> tuple[str, ...]:
         """The names of the embedded services that run, of campaign.yaml as it is now or not."""
@@ -207,19 +197,21 @@ class ProcessVerbs:
 
     def service_log_end(self, spec: ServiceSpec) -> Cursor:
         """The cursor that sees only what is logged from now on."""
-        cursor: Cursor = self.connection.call("service_log_end", spec=asdict(spec))[0]["cursor"]
+        cursor: Cursor = self.connection.call("service_log_end", spec=to_builtins(spec))[0][
+            "cursor"
+        ]
         return cursor
 
     def service_last_lines(self, spec: ServiceSpec) -> tuple[str, ...]:
         """The newest lines of the log since the last start, for people."""
-        return tuple(self.connection.call("service_last_lines", spec=asdict(spec))[0]["lines"])
+        return tuple(self.connection.call("service_last_lines", spec=to_builtins(spec))[0]["lines"])
 
     def unit_facts(self, spec: UnitSpec) -> UnitFacts:
         """What systemd has read of a unit. HostError kinds: "unit-not-found", "masked",
 
         "bad-unit", "no-systemd".
         """
-        return UnitFacts.of(self.connection.call("unit_facts", spec=asdict(spec))[0])
+        return UnitFacts.of(self.connection.call("unit_facts", spec=to_builtins(spec))[0])
 
     def environ(self, pids: Sequence[int], names: Sequence[str], key: bytes) -> tuple[Environ, ...]:
         """Each process's environment: plain values of `names`, digests under `key` of all."""
@@ -245,8 +237,8 @@ class ProcessVerbs:
         """
         facts, _ = self.connection.call(
             "probe",
-            probe=asdict(probe),
-            spec=asdict(spec) if spec else None,
+            probe=to_builtins(probe),
+            spec=to_builtins(spec) if spec else None,
             cursor=cursor,
             timeout_s=timeout_s,
         )
@@ -270,9 +262,9 @@ class ProcessVerbs:
             self.connection.call(
                 "await_health",
                 sid=sid,
-                spec=asdict(spec),
-                checks=[asdict(check) for check in checks],
-                started=asdict(started),
+                spec=to_builtins(spec),
+                checks=[to_builtins(check) for check in checks],
+                started=to_builtins(started),
             )
             facts, _ = _Events(self.connection, stream, stop, "cancel_health").next()
         if "error" in facts:
@@ -376,6 +368,6 @@ def _new_sid() -> str:
 
 
 def _made(kind: type[_Fact], facts: Mapping[str, Any]) -> _Fact:
-    """The dataclass `kind` from an agent's answer, which may say more."""
-    names = kind.__dataclass_fields__
+    """The record `kind` from an agent's answer, which may say more."""
+    names = kind.__struct_fields__
     return kind(**{name: facts[name] for name in names})

@@ -1,13 +1,13 @@
 """Specifications of services as the agent gets them: who manages one, and all that it takes."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from playbooks.system import CommandSpec, ProcessSpec, Service, SystemdSpec
 
 
-@dataclass(frozen=True)
-class EmbeddedSpec:
+class EmbeddedSpec(Struct, frozen=True):
     """A process that the agent keeps; `env_file` is read again at each start."""
 
     name: str
@@ -19,8 +19,7 @@ class EmbeddedSpec:
     kind: Literal["process"] = "process"
 
 
-@dataclass(frozen=True)
-class UnitSpec:
+class UnitSpec(Struct, frozen=True):
     """A unit of systemd, of the system or of the agent's user."""
 
     name: str
@@ -29,8 +28,7 @@ class UnitSpec:
     kind: Literal["systemd"] = "systemd"
 
 
-@dataclass(frozen=True)
-class CommandedSpec:
+class CommandedSpec(Struct, frozen=True):
     """A service that commands manage; they get the variables of `env_file`."""
 
     name: str

@@ -12,8 +12,10 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.identities import beside
@@ -23,8 +25,7 @@ _READ_LIMIT_S = 30.0
 _Options = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True)
-class SshTarget:
+class SshTarget(Struct, frozen=True):
     """A host to be reached by SSH: `name` is an address or an alias of the configuration.
 
     What is None is left to the configuration. `python` runs the agent, as root by `sudo`;
@@ -43,8 +44,7 @@ class SshTarget:
     config: Path | None = None
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """One sshd and how to get in there. `known_hosts`: the first is the one that is added to.
 
     `asked` is the name the operator knows it by, `key_name` the name its key is known under;

@@ -1,8 +1,9 @@
 """What runs keep changed on a host, typed; see playbooks.agent.stack."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from playbooks.agent.stack import AGREEING, KEPT, LEAVING
 from playbooks.hosts.connection import Connection
@@ -10,8 +11,7 @@ from playbooks.hosts.connection import Connection
 __all__ = ["AGREEING", "KEPT", "LEAVING", "KeptFacts", "KeptPath", "KeptRun", "StackVerbs"]
 
 
-@dataclass(frozen=True)
-class KeptFacts:
+class KeptFacts(Struct, frozen=True):
     """What is told of a kept run where no ledger knows it.
 
     `id` is what it is called by, `removes` the suspected causes that are gone while it is kept,
@@ -28,8 +28,7 @@ class KeptFacts:
     hosts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class KeptPath:
+class KeptPath(Struct, frozen=True):
     """A path that is kept changed: hashes of what was kept and what is `found` there now.
 
     None: no file; `found` is empty where that cannot be read. `changed_at` is on the host's boot
@@ -47,8 +46,7 @@ class KeptPath:
         return self.found == self.kept
 
 
-@dataclass(frozen=True)
-class KeptRun:
+class KeptRun(Struct, frozen=True):
     """What the run that the journal calls `run` keeps on one host.
 
     `kept_at` is in seconds since the epoch; `reloaded` services read the changes while they ran.
@@ -73,7 +71,7 @@ class StackVerbs:
 
         HostError kinds: "unknown-run" (it has none), "outstanding" (a command is to be undone).
         """
-        self.connection.call("keep", run=run, stage=stage, facts=asdict(facts))
+        self.connection.call("keep", run=run, stage=stage, facts=to_builtins(facts))
 
     def release(self, run: str) -> None:
         """Makes what `run` keeps outstanding again, for `put_back`; nothing where it keeps none.

@@ -1,14 +1,14 @@
 """What a host shows before anything is done there, typed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from playbooks.hosts.connection import Connection
 
 
-@dataclass(frozen=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """Who holds a host's lock: the operator, the agent's pid, since when (epoch), for which run.
 
     `waits_until` (epoch; None: no) and `lapsed`: the operator is gone, and the agent puts the host
@@ -23,8 +23,7 @@ class Holder:
     lapsed: bool
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """Whom the agent runs as, who holds the host (None: nobody), and the disk of its journal.
 
     `obstacle` says why no journal can be kept in `state_dir`, or nothing; `free_files` is None
@@ -40,8 +39,7 @@ class Survey:
     obstacle: str
 
 
-@dataclass(frozen=True)
-class Runnable:
+class Runnable(Struct, frozen=True):
     """A command as it will be started: in `cwd`, its program looked up in `path` (None: usual)."""
 
     argv: tuple[str, ...]
@@ -49,8 +47,7 @@ class Runnable:
     path: str | None = None
 
 
-@dataclass(frozen=True)
-class Lack:
+class Lack(Struct, frozen=True):
     """Why a command cannot start; `path` is the file that is not there, where it is one."""
 
     why: str
@@ -65,7 +62,7 @@ class SurveyVerbs:
     def survey(self) -> Survey:
         """Who and what is there."""
         header, _ = self.connection.call("survey")
-        facts = {name: header[name] for name in Survey.__dataclass_fields__}
+        facts = {name: header[name] for name in Survey.__struct_fields__}
         return Survey(**{**facts, "holder": _holder(header["holder"])})
 
     def obstacle(self, root: str, path: str) -> str:
@@ -90,4 +87,4 @@ class SurveyVerbs:
 def _holder(facts: Mapping[str, Any] | None) -> Holder | None:
     if facts is None:
         return None
-    return Holder(**{name: facts[name] for name in Holder.__dataclass_fields__})
+    return Holder(**{name: facts[name] for name in Holder.__struct_fields__})

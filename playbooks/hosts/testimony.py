@@ -1,15 +1,15 @@
 """What a service has to say of what it runs, typed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct, to_builtins
 
 from playbooks.hosts.connection import Connection
 from playbooks.hosts.processes import Environ, ServiceState, environs_of, state_of
 from playbooks.hosts.specs import ServiceSpec
 
 
-@dataclass(frozen=True)
-class Testimony:
+class Testimony(Struct, frozen=True):
     """A service at one moment: its state, the environment of each of its processes, its files.
 
     `hashes` has the SHA-256 (None: no file) of each (root, path) that was asked for, as the main
@@ -35,7 +35,7 @@ class TestimonyVerbs:
     ) -> Testimony:
         """The service's own word: plain values of `names`, digests under `key` of all variables."""
         facts, _ = self.connection.call(
-            "testimony", key, spec=asdict(spec), names=list(names), files=list(files)
+            "testimony", key, spec=to_builtins(spec), names=list(names), files=list(files)
         )
         return Testimony(
             state=state_of(facts["state"]),

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
+
+from msgspec import Struct
 
 _ARGV = re.compile(r"argv\[\]=(.*?) ; ignore_errors=", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class UnitFacts:
+class UnitFacts(Struct, frozen=True):
     """`env_files` and `dropins` are in the order in which they apply.
 
     `exec` is what ExecStart= runs, each command's words joined by blanks, and `cwd` is where.

@@ -3,7 +3,8 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import fields
+
+from msgspec.structs import asdict
 
 from playbooks.playbook import Compare, CompareSide, LogSide, OutputSide, RowSpec
 
@@ -34,7 +35,7 @@ def what_is_compared(action: Compare) -> list[object]:
 def _side(side: CompareSide) -> list[object]:
     """Where it is read and how, without what is as usual."""
     usual = RowSpec()
-    said = {one.name: getattr(side.rows, one.name) for one in fields(RowSpec)}
+    said = asdict(side.rows)
     more = {name: value for name, value in said.items() if value != getattr(usual, name)}
     where = side.log if isinstance(side, LogSide) else ["output"]
     match = more.pop("match", None)

@@ -2,9 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from playbooks.join.blocks import BLOCK, Block, Source, blocks, texts
 
@@ -14,8 +15,7 @@ SHOWN = 500
 """Characters of a line that are kept."""
 
 
-@dataclass(frozen=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """A line with its number, from 1, and those around it."""
 
     number: int

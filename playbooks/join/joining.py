@@ -1,11 +1,11 @@
 """The whole of a comparison: both logs read, joined, and the odd keys with their lines."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
+from msgspec import Struct
 
 from hypotheses.comparison import Comparison, KeyCounts, State
 from playbooks.join.blocks import Source
@@ -22,16 +22,14 @@ KEPT = 200
 MATCHED = "matched"
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True):
     """A log, and how its rows are read."""
 
     source: Source
     spec: RowSpec
 
 
-@dataclass(frozen=True)
-class Odd:
+class Odd(Struct, frozen=True):
     """A key that did not simply match, with its line on each side; None where it has none.
 
     `differs` names the values that differ, where there are several to a key.
@@ -44,8 +42,7 @@ class Odd:
     right: Excerpt | None
 
 
-@dataclass(frozen=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """The comparison; the odd keys that are kept, at most KEPT of each state, mismatches first.
 
     `keys_of` gives for a trial's key the keys of the comparison that it stands for.

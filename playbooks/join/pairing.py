@@ -1,14 +1,12 @@
 """One side's rows against the other's, all of a key in memory at once."""
 
-from dataclasses import dataclass
-
 import polars as pl
+from msgspec import Struct
 
 from hypotheses.comparison import State
 
 
-@dataclass(frozen=True)
-class Paired:
+class Paired(Struct, frozen=True):
     """The keys that matched, and the others.
 
     `others` has a row a key: `key`, `state`, and of each side `value` and `line`, the right's with

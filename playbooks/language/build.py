@@ -1,9 +1,10 @@
-"""From checked shapes to the frozen dataclasses that everything else works with."""
+"""From checked shapes to the frozen records that everything else works with."""
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.verdict import Expect
@@ -118,8 +119,7 @@ def _host(name: str, shape: system_schema.HostShape, root: Path) -> Host:
     return Host(name, reached, shape.python)
 
 
-@dataclass(frozen=True)
-class Filling:
+class Filling(Struct, frozen=True):
     """What fills a playbook's steps in: its variables, what --var said, the system."""
 
     values: Mapping[str, str]

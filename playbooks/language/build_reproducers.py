@@ -1,4 +1,4 @@
-"""From checked shapes of reproducers to frozen dataclasses."""
+"""From checked shapes of reproducers to frozen records."""
 
 import json
 from pathlib import Path

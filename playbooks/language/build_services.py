@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from playbooks.ending import Capture, Notice, OnFailure
 from playbooks.env import dropins
@@ -30,8 +31,7 @@ from playbooks.system import (
 )
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """The workspace, the host of what names none, which hosts are this machine, the replicas."""
 
     root: Path

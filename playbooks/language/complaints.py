@@ -4,10 +4,10 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import Tag, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -177,8 +177,7 @@ def _find(node: Node, location: _Location) -> Node:
     return node
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A place in a model: what may stand there, and what the language says of it.
 
     `kinds` are the types with their variants' tags; `siblings` the keys beside it; `title` and

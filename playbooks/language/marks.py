@@ -3,11 +3,11 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 import yaml
+from msgspec import Struct, field
 
 from playbooks.language.problems import LoadError, Problem, shown
 
@@ -27,8 +27,7 @@ class Mark(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """A YAML value, where it starts (`mark`) and where its key does (`key`; `mark` without one).
 
     `text` is a scalar as written and `scalar` what YAML takes it for. What is not there is
@@ -69,8 +68,7 @@ class Node:
 NOTHING = Node("nothing", Mark(0, 0), Mark(0, 0))
 
 
-@dataclass
-class Document:
+class Document(Struct):
     """A file as read: its text, its root node, and the problems found so far."""
 
     file: str
@@ -78,11 +76,9 @@ class Document:
     text: str = ""
     root: Node = NOTHING
     problems: list[Problem] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._lines: list[str] = []
-        self._seen: set[tuple[Mark, str]] = set()
-        self._void: set[Mark] = set()
+    _lines: list[str] = field(default_factory=list)
+    _seen: set[tuple[Mark, str]] = field(default_factory=set)
+    _void: set[Mark] = field(default_factory=set)
 
     @property
     def sha256(self) -> str:

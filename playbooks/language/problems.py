@@ -3,14 +3,14 @@
 import difflib
 import unicodedata
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _WIDTH = 160
 _NAMED = 8
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing wrong at `line` and `column` (from 1) of a file; line 0 is the file as a whole.
 
     `source` is that line's text. `str()` gives `file:line:column: what`, the line and a caret.

@@ -5,8 +5,9 @@ All of it reads the nodes, not the models, so that it also works beside what doe
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from playbooks.language.comparisons import check_comparison
 from playbooks.language.fieldtypes import is_url
@@ -161,8 +162,7 @@ def _secret(document: Document, name: str, node: Node, environ: Mapping[str, str
             document.report(variable.mark, what + "characters: too short to be redacted safely")
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What a playbook may refer to; `hypotheses` None leaves slugs unchecked."""
 
     system: System

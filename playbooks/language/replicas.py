@@ -5,7 +5,8 @@ so for each replica, and complains at the place where all of them are written.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from playbooks.language.known import check_distinct, check_host, check_known
 from playbooks.language.marks import Document, Node

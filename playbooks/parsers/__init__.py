@@ -1,7 +1,8 @@
 """Parsers of reproducers' output, one module a format: bytes as they come in, trials out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from playbooks.parsers import (
     bazel,
@@ -45,8 +46,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     make: Callable[[ParseSpec], Format]
     options: frozenset[str]
     outcomes: bool = True

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hypotheses.observation import Result, Trial
 from playbooks.parsers.lines import plural
@@ -16,8 +17,7 @@ _EXPLAIN = frozenset({"failed", "error", "setup", "timeout", "crashed"})
 """Outcomes after which a runner exits with its code for failing tests."""
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(Struct, frozen=True):
     """`count` executions of the test `name` with one outcome; `name` "" where none was told."""
 
     name: str

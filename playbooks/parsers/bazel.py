@@ -6,7 +6,8 @@ of a target is a trial: `FLAKY, failed in 1 out of 2` is one failure of two. Sha
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hypotheses.observation import Result, Trial
 from playbooks.parsers.attempts import OPTIONS, Attempts, Times
@@ -34,8 +35,7 @@ _EXECUTED = re.compile(r"Executed ([0-9]+) out of ([0-9]+) tests?: ")
 _OUTCOMES = {"PASSED": "passed", "TIMEOUT": "timeout", "SKIPPED": "skipped"}
 
 
-@dataclass(frozen=True)
-class _Target:
+class _Target(Struct, frozen=True):
     """A target's line, until the line after it has told how often it ran."""
 
     name: str

@@ -2,7 +2,8 @@
 
 import json
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from playbooks.parsers.lines import DOCUMENT_LIMIT, Line
 from playbooks.parsers.parser import ParseError, quoted
@@ -10,8 +11,7 @@ from playbooks.parsers.parser import ParseError, quoted
 _OBJECT = re.compile(r'\s*\{\s*(?:"|\}|$)')
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A document, and the line where it begins."""
 
     value: object

@@ -6,7 +6,8 @@ only checked.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hypotheses.observation import Result, Trial
 from playbooks.parsers.lines import Line
@@ -20,8 +21,7 @@ _LINE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class _Totals:
+class _Totals(Struct, frozen=True):
     runs: int
     failures: int
     final: bool

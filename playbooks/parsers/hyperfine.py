@@ -5,7 +5,8 @@ on `measurements`; old versions kept no exit codes, so that no run of theirs can
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hypotheses.observation import Trial
 from playbooks.parsers import exit as contract

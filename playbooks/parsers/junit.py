@@ -9,8 +9,9 @@ are counted, never the totals of suites, so that nested suites count once.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from hypotheses.observation import Result, Trial
 from playbooks.parsers.attempts import OPTIONS, Attempts, Times
@@ -38,8 +39,7 @@ _NO_SETUP = ("failed on setup", "collection failure")
 _NEXT = re.compile(r"(?=<\?xml )")
 
 
-@dataclass
-class _Suite:
+class _Suite(Struct):
     """The test cases within a suite: its own, and with those of the suites in it."""
 
     own: int = 0

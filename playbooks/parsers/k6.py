@@ -7,7 +7,8 @@ and any other rate as `parse` says: `fail: ["true"]`.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hypotheses.observation import Result, Trial
 from playbooks.parsers.document import Documents, Found, only
@@ -26,8 +27,7 @@ _OLD = r"\.*: +([0-9.]+)% +(?:✓ *)?([0-9]{1,12}) +(?:✗ *)?([0-9]{1,12}) *$"
 _NEW = r"\.*: +([0-9.]+)% +([0-9]{1,12}) out of ([0-9]{1,12}) *$"
 
 
-@dataclass(frozen=True)
-class _Rate:
+class _Rate(Struct, frozen=True):
     """How often a rate metric was true and false, and the percentage printed beside it."""
 
     true: int

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 LINE_LIMIT = 1024 * 1024
 """Bytes of one line that are read; the rest of it is dropped, and said."""
@@ -17,8 +18,7 @@ ESCAPES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line that is not blank, without escape codes; `number` is 1 for the output's first.
 
     `capped`: it was longer than the limit. `cut`: the output ended within it because its program

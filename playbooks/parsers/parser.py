@@ -6,8 +6,9 @@ import re
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from hypotheses.observation import Result, Trial
 from playbooks.expressions import Expression
@@ -30,8 +31,7 @@ class NoResult(ParseError):  # noqa: N818 - it is no fault
     """The reproducer said itself that it has no result (exit 125)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExitInfo:
+class ExitInfo(Struct, frozen=True):
     """How a reproducer ended: by `code`, by `signal`, or because it was ended.
 
     `timed_out`: its time was over. `stopped`: someone or something else asked for it.
@@ -57,8 +57,7 @@ class ExitInfo:
         return "no exit status" if self.code is None else f"exit {self.code}"
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """The trials not handed out before, and what to know about the reading, one line each."""
 
     trials: tuple[Trial, ...] = ()

@@ -6,9 +6,10 @@ wins), UnsetEnvironment=, then what the serve script exports. (systemd.exec(5), 
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
+
+from msgspec import Struct, field
 
 from playbooks.agent.envfile import EnvFileError
 from playbooks.env import dropins, env_files, scripts
@@ -22,8 +23,7 @@ _PROGRAMS = frozenset(["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin
 _SHELLS = frozenset(["sh", "bash", "dash", "ksh", "zsh"])
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """A file that sets `values` and takes away the names of `unset`; `via`: how one edits it."""
 
     via: Literal["dropin", "env_file", "script"]
@@ -32,8 +32,7 @@ class Layer:
     unset: frozenset[str] = field(default_factory=frozenset)
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """What a variable is in the end (None: not set), and the file that decides it."""
 
     value: str | None

@@ -1,8 +1,9 @@
 """Services as JSON, for the host's journal: what it takes to restart them without our files."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from playbooks.hosts.specs import spec_of
 from playbooks.rollout import Batches
@@ -53,7 +54,7 @@ def specs_of(system: System, host: str, batches: Batches = ()) -> JournalSpecs:
     """All that is needed to restart the services of `host` without campaign.yaml or the ledger."""
     here = (one for one in system.services.values() if one.host == host)
     return {
-        "services": [{**asdict(one), "spec": asdict(spec_of(one))} for one in here],
+        "services": [{**to_builtins(one), "spec": to_builtins(spec_of(one))} for one in here],
         "groups": [list(group) for group in system.restart_groups],
         "batches": [list(batch) for batch in batches],
     }

@@ -4,8 +4,9 @@ import json
 import ssl
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from playbooks.sessions.deadlines import Deadlines
 from playbooks.sessions.message import Assembly, Malformed, Message, find
@@ -22,8 +23,7 @@ KEEP_ALIVE_S = 2.0
 END = "[DONE]"
 
 
-@dataclass
-class Round:
+class Round(Struct):
     """One request with what came of it: seconds from its start, None where it never came to that.
 
     `events` are the data of a stream's events as they came.

@@ -3,7 +3,8 @@
 import asyncio
 import resource
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from playbooks.sessions import told
 from playbooks.sessions.client import Client
@@ -15,8 +16,7 @@ OTHER_FILES = 64
 """Files that are open besides connections, with room to spare."""
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(Struct, frozen=True):
     """A session that is over: its line, its transcript, and whether it was ever answered."""
 
     number: int

@@ -2,9 +2,10 @@
 
 import json
 import sys
-from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
 
 from playbooks.sessions.spec import Sessions
 
@@ -13,15 +14,14 @@ class Fault(Exception):  # noqa: N818 - it ends the child
     """Sessions cannot be driven at all: why, and what to do, in one line."""
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """`secrets` are names of environment variables, whose values are never written anywhere."""
 
     sessions: Sessions
     secrets: tuple[str, ...]
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+        return json.dumps(to_builtins(self), ensure_ascii=False, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> "Job":
@@ -30,8 +30,7 @@ class Job:
         return cls(Sessions.of(facts["sessions"]), tuple(facts["secrets"]))
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """What sessions need and is not installed here, and what to do."""
 
     what: str

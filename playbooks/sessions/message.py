@@ -1,8 +1,9 @@
 """What an endpoint has answered: whole, or put together out of the parts of a stream."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from playbooks.sessions.spec import Json
 
@@ -11,8 +12,7 @@ class Malformed(Exception):  # noqa: N818 - what is malformed is the answer
     """An answer that is none of a chat completion, in one line."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A call of a tool: `arguments` is the text that the model wrote."""
 
     ident: str
@@ -20,8 +20,7 @@ class Call:
     arguments: str
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """The assistant's message; `finish` says why it ended, empty where nothing said so."""
 
     content: str = ""
@@ -44,8 +43,7 @@ class Message:
         return said
 
 
-@dataclass
-class _Part:
+class _Part(Struct):
     ident: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from playbooks.expressions import Expression
 from playbooks.language.problems import shown
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What came of one request: the message as far as it came, and why it is not whole.
 
     `fault` is "", "http_error" or "timeout", `why` that in words.
@@ -27,8 +27,7 @@ class Answer:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """An answer within its session: whether it is the last round's, and a tool was ever called.
 
     `goes_on`: it calls a tool, or something is to be said to any answer.
@@ -49,8 +48,7 @@ class Situation:
         return self.whole and (self.last or not self.goes_on)
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """A session's outcome, and what gave it, in words for people."""
 
     name: str

@@ -5,8 +5,9 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from playbooks.sessions.client import Client, Round
 from playbooks.sessions.message import Call
@@ -92,8 +93,7 @@ def _live(text: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda found: values.get(found[1], ""), text)
 
 
-@dataclass
-class Session:
+class Session(Struct):
     """A session under way or over; `outcome` is None while it is under way.
 
     `prompt` is which of the prompts it began with, from 1.

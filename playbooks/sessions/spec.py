@@ -3,8 +3,10 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from playbooks.templates import render, uses
 
@@ -39,8 +41,7 @@ OUTCOMES = (*USUAL, "maxrounds", "done")
 """All outcomes that need not be declared."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """A user's own outcome: content in which `find` is found, or that is not as it must be.
 
     Of an answer that calls no tool, `lacks` is not found in its content, or its content is not
@@ -53,16 +54,14 @@ class Check:
     schema: str | None = None
 
 
-@dataclass(frozen=True)
-class PromptsFile:
+class PromptsFile(Struct, frozen=True):
     """A file of one prompt a line, as it was when it was checked."""
 
     path: str
     sha256: str
 
 
-@dataclass(frozen=True)
-class Sessions:
+class Sessions(Struct, frozen=True):
     """Sessions to drive; `sessions`, `rounds`, `concurrency` and `seed` may be templates.
 
     `tools` and `extra_body` are JSON text, as requests hold them. `ramp_s` is over how long the
@@ -120,7 +119,7 @@ class Sessions:
     def told(self) -> str:
         """What is driven, in words that change whenever more than the number of sessions does."""
         file = self.prompts_file and replace(self.prompts_file, path="")
-        alike = asdict(replace(self, sessions="", prompts_file=file))
+        alike = to_builtins(replace(self, sessions="", prompts_file=file))
         facts = json.dumps(alike, sort_keys=True)
         digest = hashlib.sha256(facts.encode()).hexdigest()[:12]
         return f"http_sessions {self.url} {self.model} {digest}"

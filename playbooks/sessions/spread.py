@@ -10,9 +10,11 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from playbooks.sessions.drive import Driver, Told
 from playbooks.sessions.job import Fault
@@ -113,8 +115,7 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
-@dataclass
-class _Share:
+class _Share(Struct):
     """What one worker has to drive."""
 
     worker: str

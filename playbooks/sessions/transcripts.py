@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from playbooks.sessions.spec import Json
 
@@ -12,8 +13,7 @@ UNDER_WAY = "under way"
 """Stands for the outcome of a session that was cut short."""
 
 
-@dataclass(frozen=True)
-class RoundSeen:
+class RoundSeen(Struct, frozen=True):
     """One request of a session: seconds to the answer's end and to its first token.
 
     `status` and `first_s` are None where it never came to that; `fault` says why there is no whole
@@ -33,8 +33,7 @@ class RoundSeen:
     events: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """A session whole. `request` is what all its requests said besides `messages` and the tools."""
 
     session: int
@@ -70,8 +69,7 @@ def _transcript(facts: dict[str, Any]) -> Transcript:
     return Transcript(**{**facts, **lists, "rounds": rounds})
 
 
-@dataclass(frozen=True)
-class Latency:
+class Latency(Struct, frozen=True):
     """Seconds that a round took: `n` of them, and percentiles. `what`: "answer", "first token"."""
 
     round: int

@@ -3,10 +3,10 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host

@@ -6,10 +6,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict, replace
 
 from playbooks.agent import clock, embedded, procfs, services
 from playbooks.agent.session import Session, VerbError
@@ -270,21 +270,21 @@ def session(tmp_path: Path) -> Iterator[Session]:
     """A visit without a pipe, for what an operator does not see."""
     visit = Session(str(tmp_path / "state"), lambda _: None)
     yield visit
-    services.stop(visit, {"spec": SVC.__dict__, "timeout_s": 0.0}, b"")
+    services.stop(visit, {"spec": asdict(SVC), "timeout_s": 0.0}, b"")
 
 
 def started(session: Session, wanted: EmbeddedSpec) -> procfs.Identity:
-    facts, _ = services.start(session, {"spec": wanted.__dict__}, b"")
+    facts, _ = services.start(session, {"spec": asdict(wanted)}, b"")
     return procfs.Identity(facts["pid"], facts["start_ticks"])
 
 
 def log_text(session: Session) -> bytes:
-    return services.log(session, {"spec": SVC.__dict__, "cursor": 0}, b"")[1]
+    return services.log(session, {"spec": asdict(SVC), "cursor": 0}, b"")[1]
 
 
 def test_a_keeper_is_deaf_to_signals_meant_for_operators(session: Session, tmp_path: Path) -> None:
     main = started(session, spec(tmp_path, WAITS))
-    service = embedded.Embedded(session.state_dir, SVC.__dict__)
+    service = embedded.Embedded(session.state_dir, asdict(SVC))
     record = service.record()
     assert record is not None
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -301,18 +301,18 @@ def test_a_killed_keeper_leaves_a_service_that_can_be_stopped(
 ) -> None:
     main = started(session, spec(tmp_path, LEAVES))
     wait_for(lambda: log_text(session).count(b"\n") == 2)
-    record = embedded.Embedded(session.state_dir, SVC.__dict__).record()
+    record = embedded.Embedded(session.state_dir, asdict(SVC)).record()
     assert record is not None
     os.kill(record.keeper.pid, signal.SIGKILL)
     wait_for(lambda: not procfs.is_running(record.keeper))
     assert procfs.is_running(main)
-    facts, _ = services.state(session, {"spec": SVC.__dict__}, b"")
+    facts, _ = services.state(session, {"spec": asdict(SVC)}, b"")
     assert (facts["running"], len(facts["processes"])) == (True, 2)
     with pytest.raises(VerbError, match="stop it first"):
         started(session, spec(tmp_path, WAITS))
-    facts, _ = services.stop(session, {"spec": SVC.__dict__, "timeout_s": 10.0}, b"")
+    facts, _ = services.stop(session, {"spec": asdict(SVC), "timeout_s": 10.0}, b"")
     assert facts["was_running"]
-    assert embedded.Embedded(session.state_dir, SVC.__dict__).processes() == []
+    assert embedded.Embedded(session.state_dir, asdict(SVC)).processes() == []
     assert procfs.is_running(started(session, spec(tmp_path, WAITS)))
 
 
@@ -321,7 +321,7 @@ def test_a_service_outlives_the_death_of_its_keeper_while_it_prints(
 ) -> None:
     counts = "import time\nfor n in range(10**6):\n print(n)\n time.sleep(.001)"
     main = started(session, spec(tmp_path, counts))
-    record = embedded.Embedded(session.state_dir, SVC.__dict__).record()
+    record = embedded.Embedded(session.state_dir, asdict(SVC)).record()
     assert record is not None
     os.kill(record.keeper.pid, signal.SIGKILL)
     wait_for(lambda: not procfs.is_running(record.keeper))
@@ -335,7 +335,7 @@ def test_a_service_outlives_the_death_of_its_keeper_while_it_prints(
 
 def test_a_recycled_pid_is_not_touched(session: Session, tmp_path: Path) -> None:
     started(session, spec(tmp_path, "pass"))
-    service = embedded.Embedded(session.state_dir, SVC.__dict__)
+    service = embedded.Embedded(session.state_dir, asdict(SVC))
     wait_for(lambda: (record := service.record()) and record.over)
     record = service.record()
     assert record is not None
@@ -343,14 +343,14 @@ def test_a_recycled_pid_is_not_touched(session: Session, tmp_path: Path) -> None
     assert own is not None
     recycled = own._replace(start_ticks=own.start_ticks - 1)
     service.folder.save(record._replace(keeper=recycled, main=recycled, over=False))
-    facts, _ = services.stop(session, {"spec": SVC.__dict__, "timeout_s": 0.0}, b"")
+    facts, _ = services.stop(session, {"spec": asdict(SVC), "timeout_s": 0.0}, b"")
     assert not facts["was_running"]
-    assert not services.state(session, {"spec": SVC.__dict__}, b"")[0]["running"]
+    assert not services.state(session, {"spec": asdict(SVC)}, b"")[0]["running"]
 
 
 def test_a_record_of_another_boot_is_history(session: Session, tmp_path: Path) -> None:
     started(session, spec(tmp_path, WAITS))
-    service = embedded.Embedded(session.state_dir, SVC.__dict__)
+    service = embedded.Embedded(session.state_dir, asdict(SVC))
     record = service.record()
     assert record is not None
     service.folder.save(record._replace(boot_id="another"))
@@ -360,7 +360,7 @@ def test_a_record_of_another_boot_is_history(session: Session, tmp_path: Path) -
 
 
 def test_a_damaged_record_says_what_to_do(session: Session) -> None:
-    service = embedded.Embedded(session.state_dir, SVC.__dict__)
+    service = embedded.Embedded(session.state_dir, asdict(SVC))
     Path(service.folder.path).mkdir(parents=True)
     record = Path(service.folder.record)
     for text in ("{", "[]", json.dumps({"keeper": [1, 2]})):

@@ -5,11 +5,11 @@ import fcntl
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hosts_machine import Machine, missing, open_room
+from msgspec.structs import replace
 
 from playbooks.hosts.host import Host
 from playbooks.hosts.ssh import SshChannel

@@ -1,10 +1,9 @@
 """Verdicts by mismatching keys, and verdicts on the detector that finds them."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
 from hypotheses.comparison import Comparison, TwoByTwo, associate

@@ -1,8 +1,7 @@
 """What changed while nobody changed it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hypotheses import model
 from hypotheses.assumptions import Settings

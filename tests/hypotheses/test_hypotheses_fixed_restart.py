@@ -1,8 +1,7 @@
 """What a restart teaches that drives all its trials, held against the planner's own."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from hypotheses.assumptions import Settings
 from hypotheses.fixed_restart import rank_fixed

@@ -1,6 +1,5 @@
 """What the recorder stores, refuses, redacts and takes back."""
 
-import dataclasses
 import re
 import time
 from contextlib import suppress
@@ -17,6 +16,7 @@ from ledger_builders import (
     make_verdict,
     observe,
 )
+from msgspec.structs import replace
 
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
@@ -78,7 +78,7 @@ def test_update_changes_the_named_fields_alone(recorder: Recorder, ledger: Ledge
     run = make_run(status="running")
     recorder.add(run)
     recorder.update(records.Run, run.id, status="failed", error="step 2 failed")
-    assert ledger.run(run.id) == dataclasses.replace(run, status="failed", error="step 2 failed")
+    assert ledger.run(run.id) == replace(run, status="failed", error="step 2 failed")
 
 
 def test_update_of_a_missing_row_is_a_fault(recorder: Recorder) -> None:
@@ -132,9 +132,7 @@ def test_a_batch_of_trials_is_stored_in_order(recorder: Recorder, ledger: Ledger
 def test_secrets_are_taken_out_of_all_text(recorder: Recorder, ledger: Ledger) -> None:
     with Recorder.open(recorder.path, create=False, redact=_redact) as redacting:
         redacting.set_campaign("c", f"fails with {SECRET}", "USD")
-        redacting.add_hypothesis(
-            dataclasses.replace(IDXK, claim=SECRET, assumptions=(SECRET, "other"))
-        )
+        redacting.add_hypothesis(replace(IDXK, claim=SECRET, assumptions=(SECRET, "other")))
         redacting.note(IDXK.slug, f"see {SECRET}")
         redacting.set_standing(IDXK.slug, Standing.LEADING, SECRET, "operator")
         run = make_run(playbook_text=f"KEY: {SECRET}", command=f"run --var k={SECRET}")
@@ -185,14 +183,14 @@ def test_the_campaign_keeps_its_key_and_its_beginning(recorder: Recorder, ledger
     assert before <= first.created_at <= time.time()
     assert len(bytes.fromhex(first.hash_key)) == 32
     second = recorder.set_campaign("pd-toolcalls", "leaks", "EUR")
-    assert second == dataclasses.replace(first, name="pd-toolcalls", currency="EUR")
+    assert second == replace(first, name="pd-toolcalls", currency="EUR")
     assert ledger.campaign() == second
 
 
 def test_a_hypothesis_keeps_its_history(recorder: Recorder, ledger: Ledger) -> None:
     recorder.add_hypothesis(IDXK)
     assert ledger.hypotheses() == (IDXK,)
-    changed = dataclasses.replace(IDXK, prior=0.6, links=(), standing=Standing.REFUTED)
+    changed = replace(IDXK, prior=0.6, links=(), standing=Standing.REFUTED)
     recorder.change_hypothesis(changed)
     recorder.change_hypothesis(changed)
     recorder.note(IDXK.slug, "seen again on Monday")
@@ -200,11 +198,11 @@ def test_a_hypothesis_keeps_its_history(recorder: Recorder, ledger: Ledger) -> N
     events = ledger.events(IDXK.slug)
     assert [event.kind for event in events] == ["added", "changed", "note", "standing"]
     assert events[1].text == 'prior: 0.4 -> 0.6\nlinks: ["https://example.org/1"] -> []'
-    assert events[3] == dataclasses.replace(
+    assert events[3] == replace(
         events[3], text="3 of 40", standing="leading", by="rule", runs="a-1 b-2"
     )
     (now,) = ledger.hypotheses()
-    assert now == dataclasses.replace(IDXK, prior=0.6, links=(), standing=Standing.LEADING)
+    assert now == replace(IDXK, prior=0.6, links=(), standing=Standing.LEADING)
 
 
 def test_hypotheses_that_are_taken_unknown_or_unnameable(recorder: Recorder) -> None:

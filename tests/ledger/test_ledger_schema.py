@@ -1,6 +1,5 @@
 """The schema, its document and the records say the same."""
 
-import dataclasses
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -65,7 +64,7 @@ def test_every_table_view_and_column_is_documented(connection: sqlite3.Connectio
 
 @pytest.mark.parametrize("table", _RECORDS, ids=lambda table: table.name)
 def test_each_field_of_a_record_is_a_column(table: Table, connection: sqlite3.Connection) -> None:
-    fields = [field.name for field in dataclasses.fields(_RECORDS[table])]
+    fields = [*_RECORDS[table].__struct_fields__]
     assert fields == _columns(connection, table.name)
 
 

@@ -1,9 +1,9 @@
 """Several playbooks as one restart, and those that do not go together."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hypotheses.verdict import Expect
 from playbooks.combination import combine, removes, share_a_file, unfit

@@ -1,9 +1,9 @@
 """Which outcome an answer gives its session: the declared ones, in their order."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from playbooks.sessions.message import Call, Message
 from playbooks.sessions.rules import Answer, Outcome, Rules, Situation

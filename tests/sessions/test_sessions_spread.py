@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +14,7 @@ import dask_cluster
 import endpoint
 import pytest
 from dask_cluster import Cluster
+from msgspec.structs import replace
 
 from playbooks.sessions import job, spread
 from playbooks.sessions.job import Fault, Job, lacking, program

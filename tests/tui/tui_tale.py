@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from report_builders import Arm, Story
 from report_demo import CHECKSUM, CHECKSUM_ON, FIX_DIFF
 

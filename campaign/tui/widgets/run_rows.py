@@ -1,8 +1,8 @@
 """A run as a line of a list: its columns, and which of them there is room for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
@@ -27,8 +27,7 @@ GLYPHS = {
 _GAP, _LEAST_NAME = 2, 18
 
 
-@dataclass(frozen=True)
-class _Column:
+class _Column(Struct, frozen=True):
     """A column: its head, its width, what is in it, and how much it is needed."""
 
     head: str

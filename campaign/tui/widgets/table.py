@@ -1,8 +1,8 @@
 """A table of few rows that keeps its cursor on the same row when it is filled anew."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -14,8 +14,7 @@ _PADDING = 1
 """Blanks on each side of a cell."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column: its head, whether its cells stand to the right, and how much it is needed.
 
     Where there is no room for all columns, those with the lowest `need` are left out first.
@@ -26,16 +25,14 @@ class Column:
     need: int = 9
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A text, shown as it stands, in the colour of a meaning (see `colour`)."""
 
     text: str
     colour: str = ""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """A row: what it stands for, and its cells."""
 
     key: str
