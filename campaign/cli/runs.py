@@ -95,7 +95,7 @@ def _verdict(one: Listed) -> str:
 @options.as_json
 @click.pass_context
 def show(context: click.Context, run: str, diff: bool, session: int | None, as_json: bool) -> None:
-    """Show one RUN whole; part of its id is enough."""
+    """Show one RUN whole: its id, a part of it, or its playbook, of which the newest is meant."""
     workspace = options.workspace(context)
     found = (
         operations.shown(workspace, run)
