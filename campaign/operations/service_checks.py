@@ -15,7 +15,7 @@ from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.services import precedence
-from playbooks.system import Availability, CommandSpec, EnvMethod, LogProbe, Service
+from playbooks.system import Availability, CommandSpec, EnvMethod, LogProbe, Service, SystemdSpec
 
 _NEW_NAME, _VALUE = "CAMPAIGN_DOCTOR", "1"
 """A variable that nothing sets: one that a step sets for the first time fares as it does."""
@@ -100,6 +100,15 @@ def _service(seen: Seen) -> Iterator[Finding]:
         what = f"the files of {spec.unit} were changed and systemd has not read them again"
         fix = f"see systemctl cat {spec.unit}; then systemctl daemon-reload, and restart it"
         yield seen.finding("service", what, "fail", fix)
+
+
+def _log(seen: Seen) -> Iterator[Finding]:
+    """Whether the log of a unit is where it will be looked for."""
+    unit = seen.service.manager
+    if seen.facts and seen.facts.logs_to_file and isinstance(unit, SystemdSpec) and not unit.log:
+        what = "its log goes to a file, and the journal has none of it"
+        fix = f"name the file, systemd: {{unit: {unit.unit}, log: PATH}}"
+        yield seen.finding("log", what, "warn", fix)
 
 
 def _word(state: ServiceState) -> str:
@@ -236,6 +245,7 @@ def _own_files(seen: Seen) -> Iterator[str]:
 
 _LOOKS: dict[str, Callable[[Seen], Iterator[Finding]]] = {
     "service": _service,
+    "log": _log,
     "ports": _ports,
     "env": _env,
     "health": _health,

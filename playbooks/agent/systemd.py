@@ -6,9 +6,10 @@ import re
 import signal
 import time
 from contextlib import suppress
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 from playbooks.agent import cgroups, clock, journald, procfs, subtree
+from playbooks.agent.filelog import FileLog
 from playbooks.agent.managed import (
     Cursor,
     Follow,
@@ -44,6 +45,7 @@ class Unit(Managed):
     def __init__(self, spec: Dict[str, Any]) -> None:
         self.name, self.unit = spec["name"], spec["unit"]
         self._user = spec["user"]
+        self._file = FileLog(self.name, spec["log"]) if spec.get("log") else None
         self._manager = Manager(user=self._user)
 
     def look(self) -> Seen:
@@ -67,12 +69,12 @@ class Unit(Managed):
         before.require_usable()
         if before.up:
             raise VerbError("running", f"{self.name} runs already, {before.word}: stop it first")
-        newest = journald.Newest()
+        newest = self._file or journald.Newest()
         if self._need_reload(shown) or (was_held and self._changed_since_read(shown)):
             self._manager.daemon_reload()
         with suppress(VerbError):  # systemd may not know it
             self._manager.reset_failed(self.unit)  # its count of recent starts, too
-        cursor = newest.cursor()
+        cursor = newest.end()
         self._manager.start(self.unit)
         return self._started(cursor)
 
@@ -179,24 +181,27 @@ class Unit(Managed):
         )
 
     def log_end(self) -> Cursor:
-        return journald.newest()
+        return self._file.end() if self._file else journald.newest()
 
     def last_start(self) -> Optional[Cursor]:
         return None
 
     def read_log(self, cursor: Cursor, end: Optional[Cursor]) -> LogPiece:
-        return self.journal().read(cursor, end)
+        return self.log().read(cursor, end)
 
     def follow(self, cursor: Cursor) -> Follow:
-        return self.journal().follow(cursor)
+        return self.log().follow(cursor)
 
     def last_lines(self, cursor: Optional[Cursor] = None) -> List[str]:
-        return self.journal().last_lines(cursor)
+        return self.log().last_lines(cursor)
 
     def life(self, started: Started) -> Life:
         return _Invocation(self, started)
 
-    def journal(self, invocation: str = "") -> journald.Journal:
+    def log(self, invocation: str = "") -> Union[FileLog, journald.Journal]:
+        """Its file, or what the journal has of it; of one invocation, where that is given."""
+        if self._file:
+            return self._file
         return journald.Journal(self.name, self._id, user=self._user, invocation=invocation)
 
     @functools.cached_property
@@ -215,7 +220,7 @@ class _Invocation(Life):
         self._awaited = ""
 
     def follow(self) -> Follow:
-        return self._unit.journal(self._started.invocation).follow(self._started.cursor)
+        return self._unit.log(self._started.invocation).follow(self._started.cursor)
 
     def require(self) -> None:
         if procfs.is_running(self._main):

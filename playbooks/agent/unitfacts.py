@@ -17,6 +17,7 @@ FACTS = (
     "EnvironmentFiles",
     "ExecStart",
     "WorkingDirectory",
+    "StandardOutput",
 )
 _OWN_FAILURES = {
     200: "200/CHDIR, its WorkingDirectory= cannot be entered",
@@ -195,6 +196,7 @@ def facts_of(shown: Dict[str, str]) -> Dict[str, Any]:
         "env_files": [path for one in named for path in _matching(one)],
         "exec": shown["ExecStart"].splitlines(),
         "cwd": shown["WorkingDirectory"],
+        "output": shown["StandardOutput"],
     }
     words = " ".join(facts["exec"]).replace("argv[]=", "").split()
     called = [os.path.join(facts["cwd"].lstrip("!"), word) for word in words if "/" in word]
