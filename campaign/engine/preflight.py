@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from campaign.engine.cycle import process_named
+from campaign.engine.cycle import process_named, way_to_free
 from campaign.engine.guards import broken
 from campaign.engine.origin import origin
 from campaign.engine.session import Hosts
@@ -189,7 +189,7 @@ def _refuse_held(service: Service, hosts: Hosts, state: ServiceState) -> None:
         raise CampaignError(
             Exit.REFUSED,
             f"port {port} of {service.name} is held by {holder}, which is no process of it",
-            "end that process, or correct ports: in campaign.yaml",
+            way_to_free(holder),
         )
 
 

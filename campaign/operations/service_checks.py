@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
+from campaign.engine.cycle import way_to_free
 from campaign.engine.preflight import foreign_holders
 from campaign.engine.proof import vouched_for
 from campaign.operations.findings import Finding, State, guarded, listed
@@ -125,8 +126,7 @@ def _ports(seen: Seen) -> Iterator[Finding]:
     """Whether someone else holds a port that the service needs at its next start."""
     for port, holder in foreign_holders(seen.service, seen.host, seen.state):
         what = f"port {port} is held by {holder}, which is no process of this service"
-        fix = "end that process, or correct ports: in campaign.yaml"
-        yield seen.finding("ports", what, "fail", fix)
+        yield seen.finding("ports", what, "fail", way_to_free(holder))
 
 
 def _env(seen: Seen) -> Iterator[Finding]:

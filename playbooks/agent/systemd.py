@@ -6,7 +6,7 @@ import re
 import signal
 import time
 from contextlib import suppress
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from playbooks.agent import cgroups, clock, journald, procfs, subtree
 from playbooks.agent.filelog import FileLog
@@ -39,6 +39,17 @@ _TEMPLATE = re.compile(r"@.*\.")
 _USER_UNITS = ("/etc/systemd/user", "~/.config/systemd/user")
 
 
+class _Stop(NamedTuple):
+    """The invocation of a unit that was stopped, and the end of its log then."""
+
+    invocation: str
+    cursor: Cursor
+
+
+_stops: Dict[Tuple[bool, str], _Stop] = {}
+"""Of units that something starts on demand, until they are started."""
+
+
 class Unit(Managed):
     """The unit in `spec`, of the system or of the agent's user."""
 
@@ -67,16 +78,23 @@ class Unit(Managed):
         shown = self._manager.show(self.unit, (*Seen.PROPERTIES, *_FILES))
         before = Seen(self.unit, shown)
         before.require_usable()
+        stopped = _stops.pop((self._user, self.unit), None)
+        if before.up and stopped and before.invocation != stopped.invocation:
+            return self._started(stopped.cursor)  # by its socket: somebody asked for it
         if before.up:
             raise VerbError("running", f"{self.name} runs already, {before.word}: stop it first")
         newest = self._file or journald.Newest()
-        if self._need_reload(shown) or (was_held and self._changed_since_read(shown)):
-            self._manager.daemon_reload()
+        self._read_again(shown, was_held)
         with suppress(VerbError):  # systemd may not know it
             self._manager.reset_failed(self.unit)  # its count of recent starts, too
         cursor = newest.end()
         self._manager.start(self.unit)
         return self._started(cursor)
+
+    def _read_again(self, shown: Dict[str, str], was_held: bool) -> None:
+        """Has systemd read the unit's files where it has not since they were changed."""
+        if self._need_reload(shown) or (was_held and self._changed_since_read(shown)):
+            self._manager.daemon_reload()
 
     def _started(self, cursor: Cursor) -> Started:
         """Waits until there is a main process, or systemd is through without one."""
@@ -134,18 +152,23 @@ class Unit(Managed):
         before.require_found()
         if not before.up and not cgroups.processes(before.group):
             return not_running()
+        if before.triggered:  # its socket may start it again before we do: on what is now there
+            self._read_again(self._manager.show(self.unit, _FILES), was_held=True)
+            _stops[self._user, self.unit] = _Stop(before.invocation, self.log_end())
         self._manager.stop(self.unit)
-        killed = self._wait_until_gone(before.group, timeout_s)
+        killed = self._wait_until_gone(before, timeout_s)
         return Stopped(requested_at, clock.now(), killed=killed, was_running=True)
 
-    def _wait_until_gone(self, group: str, timeout_s: float) -> bool:
-        """Whether SIGKILL was needed. Error: "stuck"."""
+    def _wait_until_gone(self, before: Seen, timeout_s: float) -> bool:
+        """Whether SIGKILL was needed; another invocation is none of ours. Error: "stuck"."""
         began = looked_at = time.monotonic()
         deadline, killed, told = began + timeout_s, False, False
         while True:
-            left = cgroups.processes(group)
-            seen = None if left else self.look()
-            if seen is not None and not seen.up:
+            left = cgroups.processes(before.group)
+            seen = None if left and not before.triggered else self.look()
+            if seen and seen.up and seen.invocation not in ("", before.invocation):
+                return killed
+            if seen and not seen.up and not left:
                 return killed or seen.result == "timeout"
             if left and time.monotonic() > deadline:
                 if killed:

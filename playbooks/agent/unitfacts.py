@@ -60,6 +60,7 @@ class Seen:
         "InvocationID",
         "NRestarts",
         "Job",
+        "TriggeredBy",
     )
 
     def __init__(self, unit: str, shown: Dict[str, str]) -> None:
@@ -67,6 +68,7 @@ class Seen:
         self.group = shown["ControlGroup"]
         self.invocation = shown["InvocationID"]
         self.result = shown["Result"]
+        self.triggered = bool(shown["TriggeredBy"])
         self.restarts = int(shown["NRestarts"] or 0)
         self.word = f"{shown['ActiveState']} ({shown['SubState']})"
 
