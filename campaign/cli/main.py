@@ -122,12 +122,19 @@ def _alone(context: click.Context) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line and exits by the table; a traceback never reaches the screen."""
     gc.set_threshold(_OBJECTS)
+    _stand_in()
     code = run(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            _let_go(stream)
+    _let_go(sys.stdout)
+    _let_go(sys.stderr)
     gc.freeze()  # the interpreter would else look for garbage in all of it before it ends
     sys.exit(code)
+
+
+def _stand_in() -> None:
+    """Puts the null device where a standard stream was closed: no file of ours gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - to the end
 
 
 def _let_go(stream: TextIO) -> None:

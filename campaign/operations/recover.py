@@ -92,8 +92,9 @@ def recover(workspace: Workspace, accepted: Sequence[str] = (), run: str = "") -
     """Puts every host that answers back and closes the runs that nobody is running any more.
 
     What runs keep on purpose stays, but for that of `run`, its id or its beginning. `accepted` are
-    paths, HOST:PATH, and ids of commands, that stay as they are now. Works from the hosts' journals: an
-    unusable ledger or a broken campaign.yaml does not stop it. A second call finds nothing to do.
+    paths, HOST:PATH, and ids of commands, that stay as they are now. Works from the hosts'
+    journals: an unusable ledger or a broken campaign.yaml does not stop it. A second call finds
+    nothing to do.
     Errors: CampaignError (USAGE where nothing is outstanding at an accepted path, or `run` is none
     that keeps anything or was left, REFUSED where another operator holds a host).
     """
