@@ -219,6 +219,8 @@ def _evidence(found: Shown) -> Iterator[str]:
     for one in found.observations:
         tally = found.tallies.get(one.id)
         text = tally.rate if tally else "no trials"
+        if tally and tally.counts.censored:
+            text += f", {tally.counts.censored} censored"
         invalid = f"  INVALID: {one.invalid}" if one.invalid else ""
         why = f" ({one.stop_reason})" if one.stop_reason else ""
         where = _at(found, one.boot) or f" [{one.arm}]"
