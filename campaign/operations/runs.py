@@ -110,7 +110,7 @@ def place_of(workspace: Workspace, run: str) -> int | None:
 
 def page(workspace: Workspace, at: Sequence[int]) -> dict[int, Listed]:
     """The runs at these places, in their order. Errors: CampaignError."""
-    with Ledger.open(workspace.ledger) as ledger:
+    with Ledger.snapshot(workspace.ledger) as ledger:
         return _page(ledger, at)
 
 
@@ -143,7 +143,7 @@ def _listed(ledger: Ledger, runs: Sequence[records.Run]) -> Iterator[Listed]:
 
 def shown(workspace: Workspace, fragment: str) -> Shown:
     """The run that `fragment` names. Errors: CampaignError (USAGE: none, or several)."""
-    with Ledger.open(workspace.ledger) as ledger:
+    with Ledger.snapshot(workspace.ledger) as ledger:
         run = ledger.run(fragment)
         (listed,) = _listed(ledger, [run])
         comparisons = ledger.comparisons(run.id)

@@ -52,6 +52,7 @@ class Seen:
         "ExecMainStatus",
         "ExecMainExitTimestampMonotonic",
         "ActiveEnterTimestampMonotonic",
+        "InactiveExitTimestampMonotonic",
         "ControlGroup",
         "InvocationID",
         "NRestarts",
@@ -118,6 +119,11 @@ class Seen:
     def started_at(self) -> Optional[float]:
         return _epoch(self._shown["ActiveEnterTimestampMonotonic"])
 
+    @property
+    def began_boot(self) -> Optional[float]:
+        """When systemd began to start it last, in seconds of the boot clock."""
+        return _since_boot(self._shown["InactiveExitTimestampMonotonic"])
+
     def require_found(self) -> None:
         """Errors: "unit-not-found"."""
         if self._shown["LoadState"] == "not-found":
@@ -165,9 +171,14 @@ def failure(seen: Seen) -> Tuple[str, str]:
 
 
 def _epoch(monotonic_us: str) -> Optional[float]:
+    since_boot = _since_boot(monotonic_us)
+    return None if since_boot is None else clock.at(since_boot)
+
+
+def _since_boot(monotonic_us: str) -> Optional[float]:
     if not monotonic_us or monotonic_us == "0":
         return None
-    return clock.now() - time.monotonic() + int(monotonic_us) / 1e6
+    return clock.boot_clock() - time.monotonic() + int(monotonic_us) / 1e6
 
 
 def facts_of(shown: Dict[str, str]) -> Dict[str, Any]:

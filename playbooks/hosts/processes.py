@@ -74,7 +74,8 @@ class ServiceState(Struct, frozen=True):
 
     `running`: its main process is there. `processes`: all that runs of it, by pid; some may be
     left without a main process. `exit_*` and `ended_at` tell how the main process ended.
-    `word` is systemd's own for the state.
+    `word` is systemd's own for the state. `began_boot`: when its last start began, on the boot
+    clock, where that is known.
     """
 
     running: bool
@@ -88,6 +89,14 @@ class ServiceState(Struct, frozen=True):
     invocation: str = ""
     restarts: int = 0
     word: str = ""
+    began_boot: float | None = None
+
+    @property
+    def starts(self) -> tuple[float, ...]:
+        """When what runs of it was started, on the boot clock: its processes, or else itself."""
+        if self.processes:
+            return tuple(one.started_boot for one in self.processes)
+        return (self.began_boot,) if self.running and self.began_boot is not None else ()
 
     @property
     def identity(self) -> tuple[int, int, str, int]:

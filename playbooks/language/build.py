@@ -79,7 +79,7 @@ def system(
             for name, one in shape.reproducers.items()
         },
         versions=_versions(shape.versions, replicas),
-        cost=Cost(**shape.cost.model_dump()),
+        cost=Cost(**shape.cost.plain()),
         budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),

@@ -8,7 +8,7 @@ import yaml
 
 from hypotheses.hypothesis import Hypothesis
 from playbooks.language import build
-from playbooks.language.complaints import check
+from playbooks.language.checking import check
 from playbooks.language.machines import check_machines, check_roots
 from playbooks.language.marks import read
 from playbooks.language.order import check_order

@@ -1,6 +1,6 @@
 """Checks what a file refers to: names, files, variables, secrets.
 
-All of it reads the nodes, not the models, so that it also works beside what does not fit.
+All of it reads the nodes, not the shapes, so that it also works beside what does not fit.
 """
 
 import re

@@ -13,7 +13,7 @@ from toy import Toy
 import campaign.cli
 
 HEAVY = {
-    *("textual", "paramiko", "numpy", "scipy", "matplotlib", "pydantic", "sqlite_utils"),
+    *("textual", "paramiko", "numpy", "scipy", "matplotlib", "sqlite_utils"),
     *("rich", "yaml", "asyncio", "polars"),
 }
 SESSIONS = {"httpx", "aiohttp", "httpx_aiohttp", "jsonschema", "distributed", "asyncio"}
@@ -27,7 +27,7 @@ print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 
 EACH_FIRST = """
 import importlib, os, sys
-import pydantic, rich, scipy.stats, sqlite_utils, textual, yaml
+import rich, scipy.stats, sqlite_utils, textual, yaml
 for name in sys.argv[1:]:
     if os.fork() == 0:
         importlib.import_module(name)

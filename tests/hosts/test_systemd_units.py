@@ -3,6 +3,7 @@
 import itertools
 import os
 import signal
+import time
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -79,6 +80,24 @@ def test_a_drop_in_that_got_an_older_date_is_read_before_the_start(
         host.service_stop(svc.spec, 10)
     svc.machine.run("systemctl", "stop", target, check=False)
     svc.machine.run("rm", "-f", f"/run/systemd/system/{target}")
+
+
+def test_a_unit_that_stays_active_without_a_process_has_its_start(
+    host: Host, svc: TestUnit
+) -> None:
+    """By it, it is known what it has read; a process would be there to tell."""
+    svc.service("Type=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sleep .1\n")
+    starts = []
+    for _ in range(2):
+        before = time.clock_gettime(time.CLOCK_BOOTTIME)
+        host.await_health(svc.spec, [], host.service_start(svc.spec))
+        state = host.service_state(svc.spec)
+        assert (state.word, state.processes) == ("active (exited)", ())
+        assert before < state.starts[0] < time.clock_gettime(time.CLOCK_BOOTTIME)
+        starts += state.starts
+        host.service_stop(svc.spec, 10)
+        assert host.service_state(svc.spec).starts == ()
+    assert len(set(starts)) == 2
 
 
 def test_what_ignores_term_is_killed_and_flagged(host: Host, svc: TestUnit) -> None:

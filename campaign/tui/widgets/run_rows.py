@@ -21,8 +21,12 @@ GLYPHS = {
     "failed": "!",
     "aborted": "◌",
     "interrupted": "!",
+    "no verdict": "·",
+    "imported": "·",
 }
 """What stands before a run, by its verdict or, where that does not count, by what became of it."""
+
+_DIRTY = "!"
 
 _GAP, _LEAST_NAME = 2, 18
 
@@ -71,7 +75,8 @@ def run_line(one: Listed, width: int, tint: Callable[[str], str], *, marked: boo
     """A run in one line; `tint` gives the style of a meaning (see `colour`)."""
     chosen = columns_for(width)
     word, meaning = outcome(one)
-    glyph = "◆" if marked else GLYPHS.get(word.partition(",")[0], " ")
+    glyph = _DIRTY if one.run.state == "dirty" else GLYPHS.get(word.partition(",")[0], " ")
+    glyph = "◆" if marked else glyph
     name = short_id(shown(one.run.id), _name_width(width, chosen))
     line = Text.assemble((glyph, tint(meaning)), " ", no_wrap=True)
     line.append(set_cell_size(name, _name_width(width, chosen)))
