@@ -234,6 +234,7 @@ def _evidence(found: Shown) -> Iterator[str]:
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "
             f"{comparison.left_only} left only, {comparison.right_only} right only, "
             f"{comparison.duplicate} duplicate; coverage {comparison.coverage:.1%}"
+            f"{f', {comparison.lost} lines lost' if comparison.lost else ''}"
         )
         contexts = found.contexts[comparison.id]
         for key in found.keys[comparison.id]:
