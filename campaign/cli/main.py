@@ -123,18 +123,25 @@ def _alone(context: click.Context) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line and exits by the table; a traceback never reaches the screen."""
     gc.set_threshold(_OBJECTS)
+    _stand_in()
     code: int = Exit.FAULT
 
     def leave() -> None:
         for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                with suppress(OSError):  # nobody reads it any more
-                    stream.flush()
+            with suppress(OSError):  # nobody reads it any more
+                stream.flush()
         os._exit(code)
 
     atexit.register(leave)  # the last to be called: taking all modules apart is of no use
     code = run(sys.argv[1:] if arguments is None else arguments)
     sys.exit(code)
+
+
+def _stand_in() -> None:
+    """Puts the null device where a standard stream was closed: no file of ours gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - to the end
 
 
 def run(arguments: list[str]) -> int:

@@ -1,7 +1,9 @@
 """What the quick commands load: nothing that is slow to start."""
 
 import json
+import os
 import pkgutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -60,10 +62,22 @@ def test_help_and_status_load_nothing_heavy(tmp_path: Path) -> None:
     assert not SESSIONS & loaded(tmp_path, "check")
 
 
+def test_ctrl_c_while_it_loads_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import os; os.kill(os.getpid(), 2)")
+    told = subprocess.run(
+        [sys.executable, "-m", "campaign.cli", "status"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        capture_output=True,
+        cwd=Path(__file__).parents[2],
+        timeout=60,
+        check=False,
+    )
+    assert (told.returncode, told.stdout, told.stderr) == (-signal.SIGINT, b"", b"")
+
+
 def test_every_module_of_the_command_line_can_be_the_first_that_is_loaded() -> None:
     """Most tests run commands where all of them are loaded already."""
     names = [f"campaign.cli.{one.name}" for one in pkgutil.iter_modules(campaign.cli.__path__)]
-    names.remove("campaign.cli.__main__")
     subprocess.run([sys.executable, "-c", EACH_FIRST, *names], check=True, timeout=120)
 
 
