@@ -124,6 +124,11 @@ class RowSpec(Struct, frozen=True):
     field: str | None = None
     skip: str | None = None
 
+    @property
+    def is_json(self) -> bool:
+        """Whether its lines are JSON objects."""
+        return self.match is None or self.field is not None
+
 
 class LogSide(Struct, frozen=True):
     """The log of a service since the restart.

@@ -233,7 +233,7 @@ def _unanswered(hosts: Hosts, name: str) -> CampaignError | None:
 
 def _reach(workspace: Workspace) -> _Reach:
     try:
-        system = workspace.load_system()
+        system = workspace.load_system(secrets=False)
         hosts = open_hosts(workspace, system, "recover", takes_over=True)
         return _Reach(hosts, system.cost)
     except LoadError as error:

@@ -57,7 +57,7 @@ def system(
     document: Document,
     replicas: Replicas,
     root: Path,
-    environ: Mapping[str, str],
+    environ: Mapping[str, str] | None,
 ) -> System:
     """The system that a checked campaign.yaml in the folder `root` describes."""
     only = next(iter(shape.hosts))
@@ -87,7 +87,9 @@ def system(
         history=tuple(Path(below(root, path)) for path in shape.history),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
-        secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
+        secrets={}
+        if environ is None
+        else {name: environ[secret.env] for name, secret in shape.secrets.items()},
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )

@@ -39,9 +39,10 @@ __all__ = [
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
-def load_system(path: Path, environ: Mapping[str, str]) -> System:
+def load_system(path: Path, environ: Mapping[str, str] | None) -> System:
     """The system under test as campaign.yaml at `path` describes it; secrets from `environ`.
 
+    Without it they are left out, for what needs none.
     Relative paths count from the file's folder, the workspace. Raises LoadError with every
     problem of the file.
     """
