@@ -33,7 +33,7 @@ def test_sshd_is_killed_with_all_its_connections(lone: UnitToy) -> None:
 
 def test_sshd_is_away_when_all_is_to_be_put_back(lone: UnitToy) -> None:
     """It is waited for, and that is said: a few seconds leave nothing dirty."""
-    before, running = lone.files(), lone.measuring("fix", trials=5000)
+    before, running = lone.files(), lone.measuring("fix", trials=1200)
     lone.machine.run("systemctl", "stop", "ssh.service")
     lone.cut()
     lone.until(running, "host there does not answer")
