@@ -87,9 +87,14 @@ class RunList(Rows):
             self._read.ask(partial(self._fetch, self._missing(height)))
 
     def _missing(self, beyond: int) -> list[int]:
-        """The places that are not known, of the screen and so many rows before and behind it."""
+        """The places that are not known, of the screen and so many rows before and behind it.
+
+        That of the run under the cursor is among them: it is shown whole, also out of sight.
+        """
         first, height = self.scroll_offset.y, self.visible_rows
-        near = self.places[max(0, first - beyond) : first + height + beyond]
+        near = dict.fromkeys(self.places[max(0, first - beyond) : first + height + beyond])
+        if self.place is not None:
+            near[self.place] = None
         return [one for one in near if one not in self._known or one in self._stale]
 
     def _take(self, found: dict[int, Listed]) -> None:
