@@ -227,9 +227,9 @@ def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
 
     if not reason.strip():
         raise CampaignError(Exit.USAGE, "a retraction needs a reason", "give one with --reason")
-    settings = workspace.load_system().statistics
+    settings = workspace.load_system(secrets=False).statistics
     with Ledger.open(workspace.ledger) as ledger:
-        run = ledger.run(fragment)
+        run = ledger.run_to_change(fragment)
         slugs = [one.slug for one in ledger.hypotheses()]
     with Recorder.open(workspace.ledger, create=False) as recorder:
         recorder.retract(run.id, reason)
