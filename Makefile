@@ -3,12 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check-types contracts bench pictures clean
+.PHONY: demo test tests lint check-types contracts bench pictures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/campaign demo demo-campaign --fresh
 
-test: lint check-types contracts $(VENV)/.installed-dev
+# The types are checked beside the tests, which wait for most of their time.
+test: lint contracts $(VENV)/.installed-dev
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests check-types
+
+tests: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto
 
 lint: $(VENV)/.installed-dev

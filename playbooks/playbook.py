@@ -190,7 +190,7 @@ class Command(Struct, frozen=True):
     undo: tuple[str, ...] | None = None
     check: tuple[str, ...] | None = None
     timeout_s: float = 60.0
-    cwd: str | None = None
+    cwd: str = "/"
 
 
 class Wait(Struct, frozen=True):

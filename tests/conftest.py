@@ -36,8 +36,8 @@ from toy_stop import stop_services  # noqa: E402
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Twice the cores: for most of their time most tests wait for real services."""
-    return 2 * (os.cpu_count() or 1)
+    """More than twice the cores: for most of their time most tests wait for real services."""
+    return 2 * (os.cpu_count() or 1) + 2
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:

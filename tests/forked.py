@@ -11,14 +11,17 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 PATIENCE_S = 60.0
 
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(
     [
+        "campaign.cli.main",
         "campaign.cli.autopilot",
         "campaign.cli.advise",
         "campaign.cli.doctor",
@@ -30,14 +33,19 @@ _SERVER.set_forkserver_preload(
         "campaign.cli.services",
         "campaign.cli.hypothesis",
         "campaign.cli.status",
+        "campaign.engine.rules",
+        "campaign.ledger.migrations",
         "scipy.stats",
         "sqlite_utils",
-        "playbooks.language.load",
+        "playbooks.language.likely",
         "playbooks.hosts.local",
         "playbooks.hosts.ssh",
         "playbooks.parsers.jsonl",
+        "forked_ready",
     ]
 )
+_TESTS = Path(__file__).parent
+_PATH = os.pathsep.join([str(_TESTS), str(_TESTS.parent)])
 
 
 @dataclass
@@ -98,6 +106,8 @@ def start(
     given = streams.with_suffix(".in")
     given.write_text(stdin, encoding="utf-8")
     files = (str(given), str(out), str(err))
+    with mock.patch.dict(os.environ, PYTHONPATH=_PATH):  # it says nothing of what it cannot import
+        forkserver.ensure_running()
     process = _SERVER.Process(
         target=_campaign, args=(list(arguments), files, str(Path.cwd()), dict(env))
     )
@@ -111,6 +121,7 @@ def _campaign(
     """What the forked process does: the command line's own entry point, its streams in files."""
     from campaign.cli.main import main
 
+    assert "forked_ready" in sys.modules
     os.chdir(folder)
     created = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     for fd, (path, flags) in enumerate(zip(files, (os.O_RDONLY, created, created), strict=True)):

@@ -301,7 +301,7 @@ class CampaignApp(TheApp):
         if self._ending.run_ended(code):
             return
         self.on_ledger_changed()
-        words = ENDS.get(code, f"ended with {code}")
+        words = f"killed by signal {-code}" if code < 0 else ENDS.get(code, f"ended with {code}")
         heading = f"{self.runner.command}: {words}"
         if code in _AS_WANTED:
             self.notify(heading, title="", markup=False)

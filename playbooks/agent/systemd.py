@@ -138,8 +138,8 @@ class Unit(Managed):
 
     def _wait_until_gone(self, group: str, timeout_s: float) -> bool:
         """Whether SIGKILL was needed. Error: "stuck"."""
-        began = time.monotonic()
-        deadline, killed = began + timeout_s, False
+        began = looked_at = time.monotonic()
+        deadline, killed, told = began + timeout_s, False, False
         while True:
             left = cgroups.processes(group)
             seen = None if left else self.look()
@@ -149,8 +149,12 @@ class Unit(Managed):
                 if killed:
                     names = ", ".join(subtree.describe(one) for one in left)
                     raise VerbError("stuck", f"{self.name}: SIGKILL did not end {names}")
-                _kill(left)
+                _signal(left, signal.SIGKILL)
                 deadline, killed = time.monotonic() + _KILL_LIMIT_S, True
+            elif left and not told and time.monotonic() - looked_at > _AWAITED_EVERY_S:
+                looked_at, told = time.monotonic(), not self.look().up
+                if told:  # systemd is through and leaves them, as KillMode= says: nobody tells them
+                    _signal(left, signal.SIGTERM)
             time.sleep(pause(time.monotonic() - began, *_LOOK_EVERY_S))
 
     def state(self) -> State:
@@ -252,8 +256,8 @@ def _changed_at(path: str) -> float:
         return 0.0
 
 
-def _kill(processes: List[procfs.Process]) -> None:
+def _signal(processes: List[procfs.Process], number: int) -> None:
     for process in processes:
         if procfs.is_running(process.identity):
             with suppress(ProcessLookupError, PermissionError):
-                os.kill(process.pid, signal.SIGKILL)
+                os.kill(process.pid, number)

@@ -297,7 +297,8 @@ class ProcessVerbs:
         `sink` gets the output as it comes; while it does not return, the command waits once the
         pipe is full. `idle` is called now and then while no output comes. Timeout, `stop` and an
         exception here end the command with all it started; so does its own end, unless
-        `keep_children`. HostError kind: "start-failed".
+        `keep_children`. HostError kinds: "start-failed" where it never ran, "cut-off" where that
+        is not known.
         """
         sid = _new_sid()
         with self.connection.subscribe(sid) as stream:

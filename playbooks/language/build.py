@@ -294,13 +294,15 @@ def _side(
 def _command(
     shape: schema.CommandShape, fill: Callable[[str], str], filling: Filling
 ) -> tuple[Command, str]:
+    on = shape.on or filling.only
+    default = str(filling.root) if filling.system.hosts[on].local else "/"
     action = Command(
-        on=shape.on or filling.only,
+        on=on,
         do=tuple(map(fill, shape.do)),
         undo=tuple(map(fill, shape.undo)) if shape.undo else None,
         check=tuple(map(fill, shape.check)) if shape.check else None,
         timeout_s=shape.timeout,
-        cwd=below(filling.root, shape.cwd) if shape.cwd else None,
+        cwd=below(filling.root, shape.cwd) if shape.cwd else default,
     )
     script = shape.do[:2] == ["/bin/sh", "-c"]
     said = shown(action.do[-1] if script else " ".join(action.do))

@@ -184,7 +184,9 @@ class CompareShape(Shape):
 
 class CommandShape(UndoableShape):
     on: Name | None = entry("host", "Where it runs; may be left out for the only host.", None)
-    cwd: Text | None = entry("folder", "Where they run, relative to the workspace.", None)
+    cwd: Text | None = entry(
+        "folder", "Where they run: here else in the workspace, on other hosts in /.", None
+    )
 
 
 class HttpShape(RequestShape):

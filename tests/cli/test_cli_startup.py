@@ -79,3 +79,31 @@ def test_every_module_of_the_command_line_can_be_the_first_that_is_loaded() -> N
     """Most tests run commands where all of them are loaded already."""
     names = [f"campaign.cli.{one.name}" for one in pkgutil.iter_modules(campaign.cli.__path__)]
     subprocess.run([sys.executable, "-c", EACH_FIRST, *names], check=True, timeout=120)
+
+
+AT_THE_END = """
+import atexit, threading
+import campaign.cli.main as line
+
+def run(_arguments):
+    atexit.register(print, "what a library leaves to the end")
+    threading.Timer(0.2, print, ["what a thread still does"]).start()
+    print("what is not flushed")
+    return 3
+
+line.run = run
+line.main([])
+"""
+
+
+def test_the_program_ends_with_its_code_and_with_all_that_is_left_to_do() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ended.returncode == 3
+    assert ended.stdout.splitlines() == [
+        "what is not flushed",
+        "what a thread still does",
+        "what a library leaves to the end",
+    ]
+    assert not ended.stderr

@@ -27,7 +27,7 @@ def test_outside_a_workspace_it_says_what_to_do_and_makes_one(tmp_path: Path) ->
 
 
 def test_keys_change_between_the_modes(toy: Toy) -> None:
-    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "toy")
         await pilot.press("2")
         await shows(pilot, "Nothing is running")
@@ -35,6 +35,9 @@ def test_keys_change_between_the_modes(toy: Toy) -> None:
         await shows(pilot, "No runs yet")
         await pilot.press("slash", "2")
         await shows(pilot, "Nothing is running")
+        await pilot.press("question_mark")
+        await shows(pilot, "Explain what has the focus", "esc Close")
+        assert "Quit" not in text(app), "only keys that do something are told"
 
     toy.run("init")
     drive(toy.root, script)
