@@ -30,6 +30,7 @@ class ProcessShape(Shape):
 class UnitShape(Shape):
     unit: UnitName = entry("unit", "The unit's name.")
     user: bool = entry("true or false", "A unit of the user's own manager.", False)
+    log: Text | None = entry("file", "The log that it writes; else the journal.", None)
 
 
 Unit = Annotated[UnitShape, *short_for("unit", UnitName)]
