@@ -105,11 +105,14 @@ class Workspace(Struct, frozen=True):
             return f"did you mean {close[0]!r}?"
         return f"there are: {', '.join(names)}" if names else "write one there first"
 
-    def load_system(self) -> "System":
-        """campaign.yaml, checked. Errors: playbooks.language.load.LoadError."""
+    def load_system(self, *, secrets: bool = True) -> "System":
+        """campaign.yaml, checked; without `secrets` they need not be set, and it has none.
+
+        Errors: playbooks.language.load.LoadError.
+        """
         from playbooks.language.load import load_system
 
-        return load_system(self.config, os.environ)
+        return load_system(self.config, os.environ if secrets else None)
 
     def load_playbooks(
         self,

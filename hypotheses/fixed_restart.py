@@ -76,11 +76,12 @@ def _choice(
     posterior = joint[removed].sum(axis=0) / np.maximum(total, np.finfo(float).tiny)
     removes = float(belief.probabilities[removed].sum())
     enough = joint.max(axis=0) >= belief.settings.decided * total
+    gain = _entropy(np.array([removes]))[0] - total @ _entropy(posterior)
     return Choice(
         toggles=candidate.toggles,
         purpose=Purpose.SEARCH,
         rule=rule,
-        bits=max(0.0, _entropy(np.array([removes]))[0] - float(total @ _entropy(posterior))),
+        bits=max(0.0, float(gain)),
         seconds=seconds,
         trials=float(rule.at_most),
         decides=float(total[enough].sum()),

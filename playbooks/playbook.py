@@ -124,6 +124,11 @@ class RowSpec(Struct, frozen=True):
     field: str | None = None
     skip: str | None = None
 
+    @property
+    def is_json(self) -> bool:
+        """Whether its lines are JSON objects."""
+        return self.match is None or self.field is not None
+
 
 class LogSide(Struct, frozen=True):
     """The log of a service since the restart.
@@ -185,7 +190,7 @@ class Command(Struct, frozen=True):
     undo: tuple[str, ...] | None = None
     check: tuple[str, ...] | None = None
     timeout_s: float = 60.0
-    cwd: str | None = None
+    cwd: str = "/"
 
 
 class Wait(Struct, frozen=True):

@@ -68,7 +68,7 @@ def compare(
         options.print_json(found)
     else:
         click.echo(shown("\n".join(_lines(found, left, right, show))))
-    agree = found.counts.matched == found.counts.total
+    agree = found.counts.matched == found.counts.total and not found.lost
     return Exit.COMPLETED if agree or expect is None else Exit.UNMET
 
 
@@ -102,6 +102,8 @@ def _lines(found: Found, left: str, right: str, show: int) -> Iterator[str]:
         f"{counts.right_only} right only, {counts.duplicate} duplicate; "
         f"coverage {found.coverage:.1%}"
     )
+    if found.lost:
+        yield f"lines of JSON that were cut off: {found.lost}; nobody knows which keys are missing"
     if found.known_bad is not None:
         seen = found.known_bad - found.unseen
         yield f"known bad: {seen} of {found.known_bad} mismatch; {found.others} others do"

@@ -48,6 +48,6 @@ def check(
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of campaign.yaml, of a playbook and of a hypotheses file."""
-    from playbooks.language.schema import json_schemas
+    from playbooks.language.json_schema import json_schemas
 
     options.print_json(json_schemas())

@@ -1,5 +1,6 @@
 """The entry point: commands by name, loaded when they are called, and how errors end."""
 
+import atexit
 import errno
 import gc
 import os
@@ -9,7 +10,7 @@ from contextlib import suppress
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -122,20 +123,25 @@ def _alone(context: click.Context) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line and exits by the table; a traceback never reaches the screen."""
     gc.set_threshold(_OBJECTS)
+    _stand_in()
+    code: int = Exit.FAULT
+
+    def leave() -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # nobody reads it any more
+                stream.flush()
+        os._exit(code)
+
+    atexit.register(leave)  # the last to be called: taking all modules apart is of no use
     code = run(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            _let_go(stream)
-    gc.freeze()  # the interpreter would else look for garbage in all of it before it ends
     sys.exit(code)
 
 
-def _let_go(stream: TextIO) -> None:
-    """Flushes `stream`; where nobody reads it any more, the interpreter's own flush is silenced."""
-    try:
-        stream.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+def _stand_in() -> None:
+    """Puts the null device where a standard stream was closed: no file of ours gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - to the end
 
 
 def run(arguments: list[str]) -> int:

@@ -39,6 +39,8 @@ def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
         yield from _boot(planned, boot, forecast, diffs)
     yield ""
     yield f"In all: {_cost(planned)}"
+    if planned.beyond:
+        yield f"  BEYOND THE BUDGET: {planned.beyond}; a run is refused"
     yield from _kept(planned)
     if any(one.guessed for one in plan.forecast):
         yield "  Guessed where this ledger has no past cycle or run to go by."
@@ -212,6 +214,7 @@ def as_data(planned: Planned) -> dict[str, object]:
         "money": plan.money,
         "currency": planned.system.cost.currency,
         "history": list(planned.past),
+        "beyond": planned.beyond,
         "can_show": list(planned.can_show),
         "without_undo": list(planned.without_undo),
         "keep": plan.keep,

@@ -52,7 +52,7 @@ WHOLE = ("json", "csv")
     help="Only runs that began then or later, in local time.",
 )
 @click.option("--hypothesis", metavar="SLUG", help="Only runs for this hypothesis.")
-@click.option("--run", metavar="RUN", help="Only this run; part of its id is enough.")
+@click.option("--run", metavar="RUN", help="Only this run: its id, part of it, or its playbook.")
 @click.option("--redact-hosts", is_flag=True, help="Call hosts host-1, host-2 ... everywhere.")
 @click.pass_context
 def report(

@@ -157,7 +157,7 @@ def _dialled(workspace: Workspace) -> "Ahead":
 def recover(context: click.Context, run: str, accepted: tuple[str, ...], as_json: bool) -> int:
     """Put back what an interrupted run left, restart what ran it, and verify.
 
-    What a run was told to keep stays, but for that of RUN, by its id or a part of it. A second
+    What a run was told to keep stays, but for that of RUN, by its id or how it begins. A second
     call finds nothing to do.
     """
     from campaign.cli.recovered import recovered_data, recovered_text

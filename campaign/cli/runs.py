@@ -95,7 +95,7 @@ def _verdict(one: Listed) -> str:
 @options.as_json
 @click.pass_context
 def show(context: click.Context, run: str, diff: bool, session: int | None, as_json: bool) -> None:
-    """Show one RUN whole; part of its id is enough."""
+    """Show one RUN whole: its id, a part of it, or its playbook, of which the newest is meant."""
     workspace = options.workspace(context)
     found = (
         operations.shown(workspace, run)
@@ -219,6 +219,8 @@ def _evidence(found: Shown) -> Iterator[str]:
     for one in found.observations:
         tally = found.tallies.get(one.id)
         text = tally.rate if tally else "no trials"
+        if tally and tally.counts.censored:
+            text += f", {tally.counts.censored} censored"
         invalid = f"  INVALID: {one.invalid}" if one.invalid else ""
         why = f" ({one.stop_reason})" if one.stop_reason else ""
         where = _at(found, one.boot) or f" [{one.arm}]"
@@ -232,6 +234,7 @@ def _evidence(found: Shown) -> Iterator[str]:
             f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "
             f"{comparison.left_only} left only, {comparison.right_only} right only, "
             f"{comparison.duplicate} duplicate; coverage {comparison.coverage:.1%}"
+            f"{f', {comparison.lost} lines lost' if comparison.lost else ''}"
         )
         contexts = found.contexts[comparison.id]
         for key in found.keys[comparison.id]:

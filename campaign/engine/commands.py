@@ -5,6 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import Exit, Flag
 
@@ -50,7 +51,12 @@ class Doer(Struct, frozen=True):
         """Notes the undo under `id` for the run `run`, runs `do`, then `check`."""
         if command.undo is not None:
             self.host.note_command(id, command.do, command.undo, command.check, self.cwd, run=run)
-        self.succeed(command.do, command, "do")
+        try:
+            self.succeed(command.do, command, "do")
+        except HostError as error:
+            if error.kind == "start-failed" and command.undo is not None:
+                self.host.close_command(id)  # it never ran
+            raise
         if command.check is not None:
             self.succeed(command.check, command, "check")
         return "done and checked" if command.check else "done"

@@ -48,7 +48,7 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
         lost = sources.lost
     comparison = replace(
         joined.comparison,
-        lost=lost.count,
+        lost=lost.count + joined.cut_off,
         coverage_known=not lost,
         detector=_detector(session, place, action),
     )
@@ -59,6 +59,7 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
     return (
         f"{counts.matched} match, {counts.mismatched} mismatch, {counts.left_only} left only, "
         f"{counts.right_only} right only, {counts.duplicate} duplicate"
+        f"{f', {comparison.lost} lines lost' if comparison.lost else ''}"
     )
 
 

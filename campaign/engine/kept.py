@@ -181,10 +181,9 @@ def _refuse_older(kept: Kept, service: Service, host: Host) -> None:
         state = host.service_state(spec_of(service))
     except HostError as error:
         raise CampaignError(Exit.REFUSED, f"service {service.name}: {error}") from error
-    old = [one.pid for one in state.processes if one.started_boot < changed_at]
-    if state.running and old:
+    if state.running and any(start < changed_at for start in state.starts):
         raise CampaignError(
             Exit.REFUSED,
-            f"{service.name} (pid {old[0]}) runs since before what {kept.id} keeps changed",
+            f"{service.name} runs since before what {kept.id} keeps changed",
             f"restart it: campaign services restart {service.name}",
         )

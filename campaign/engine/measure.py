@@ -70,8 +70,7 @@ def command(session: Session, step_id: str, action: Command) -> str:
 
     Errors: StepFailed, Stopped, HostError, HostLost.
     """
-    cwd = action.cwd or str(session.workspace.root)
-    doer = Doer(session.hosts[action.on], cwd, session.system.secrets, session.stop.event)
+    doer = Doer(session.hosts[action.on], action.cwd, session.system.secrets, session.stop.event)
     try:
         if action.undo is not None and doer.is_in_place(action):
             raise StepFailed("its effect is in place already, so it is not ours to undo")

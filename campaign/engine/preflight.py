@@ -1,5 +1,6 @@
 """What must hold on the hosts before a plan may run."""
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -34,7 +35,9 @@ def refuse_outstanding(hosts: Hosts) -> None:
     for name in hosts.names():
         if hosts.peek(name).greeting.outstanding:
             left = hosts.peek(name).journal()
-            what = ", ".join(entry.path for entry in left.entries) or "a restart that is due"
+            names = [one.path for one in left.entries]
+            names += [f"the effect of `{shlex.join(one.do)}`" for one in left.commands]
+            what = ", ".join(names) or "a restart that is due"
             run = origin(hosts.workspace.ledger, left.run)
             if not left.outstanding:
                 run, what = "a run", "it was interrupted while they were being kept, or put back"

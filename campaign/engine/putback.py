@@ -328,7 +328,8 @@ def _to_restart(linked: Sequence[_Way], hosts: Hosts) -> tuple[Service, ...]:
     """The services that may have run a change, or that a restart left ill, with their groups.
 
     A process has run a change when it started between the change and its restoration, both on
-    its host's boot clock. Errors: HostLost, HostError.
+    its host's boot clock; where no process is seen, the service's own start tells.
+    Errors: HostLost, HostError.
     """
     by_name = {one.name: one for way in linked for one in way.services}
     due = [name for way in linked for name in _due(way, hosts[way.name])]
@@ -349,9 +350,8 @@ def _is_due(service: Service, host: Host, journal: Journal) -> bool:
     state = host.service_state(spec_of(service))
     if service.name in journal.restarting and not is_well(service, host):
         return True
-    starts = [process.started_boot for process in state.processes]
     return any(
         trace.changed_at <= start <= trace.restored_at
         for trace in journal.traces
-        for start in starts
+        for start in state.starts
     )

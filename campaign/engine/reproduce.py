@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -99,7 +100,13 @@ class _Reproduction:
             self._ended = self._spawn()
             return self._finish(self._ended)
         except ParseError as error:
-            return str(error)
+            return self._gave_up() or str(error)
+
+    def _gave_up(self) -> str:
+        """Why the driver of sessions could not go on: it is no program of the user's."""
+        if self._driven is None or self._ended is None or self._ended.code != 1:
+            return ""
+        return self._driven.fault
 
     def _with_deaths(self, invalid: str | None) -> str | None:
         """A death counts as a failing trial where it is the symptom; else it explains a failure."""
@@ -164,6 +171,8 @@ class _Reproduction:
             self._pend(self._parser.feed(chunk))
         else:
             self._parser.feed_stderr(chunk)
+            if self._driven is not None:
+                self._driven.hear(chunk)
         self._flush_if_due()
 
     def _flush_if_due(self) -> None:
@@ -270,10 +279,20 @@ class _Reproduction:
         tally = Tally(self._counts, stopped, self._exposure, self._reproducer.exposure or "")
         text = f"failed {tally.rate}"
         if self._counts.censored:
-            text += f", {self._counts.censored} censored"
+            text += f", {self._counts.censored} censored{self._censored_why()}"
         if self._ended is not None and self._ended.timed_out:
             text += f"; timed out after {self._timeout:g} s"
         return f"{text}; {end}" if end is not None else text
+
+    def _censored_why(self) -> str:
+        """What most of the censored sessions ended with, and why."""
+        own = self._seen.trials[len(self._seen.trials) - self._stored :]
+        ended = Counter(one.outcome for one in own if one.result is Result.CENSORED)
+        if self._driven is None or not ended:
+            return ""
+        ((outcome, times),) = ended.most_common(1)
+        why = self._driven.why(outcome)
+        return f" ({outcome} {times}{f': {why}' if why else ''})"
 
     def _cut_short(self) -> tuple[Trial, ...]:
         done = self._stored + len(self._pending)

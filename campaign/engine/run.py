@@ -20,6 +20,7 @@ from campaign.engine.putback import Restored, put_back
 from campaign.engine.session import Session
 from campaign.engine.steps import Steps
 from campaign.engine.stop import Abandoned, Stopped
+from campaign.engine.vigil import Vigil
 from campaign.engine.watch import Watch
 from campaign.engine.wayback import RecordedWay
 from campaign.errors import CampaignError, Exit
@@ -100,7 +101,8 @@ class _Walk:
     def run(self) -> Outcome:
         code = Exit.COMPLETED
         try:
-            self._walk()
+            with Vigil(self._session.hosts, self._session.emit):
+                self._walk()
         except Stopped as error:
             code = self._session.stop.exit or Exit.INTERRUPTED
             self._fail("aborted", str(error))

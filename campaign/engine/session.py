@@ -133,9 +133,19 @@ class Hosts:
             self._lapsed.discard(name)
             return self._replace(name, lock=True)
 
+    def lost(self) -> tuple[str, ...]:
+        """Those in use whose connection has ended, and that were not dialled again since."""
+        return tuple(name for name, host in tuple(self._open.items()) if host.lost)
+
     def close(self) -> None:
-        all_at_once(host.close for host in self._open.values())
-        self._open.clear()
+        """Lets go of all; one that is being dialled just now is waited for."""
+        all_at_once(partial(self._close, name) for name in self._machines)
+
+    def _close(self, name: str) -> None:
+        with self._dialling[name]:
+            host = self._open.pop(name, None)
+            if host is not None:
+                host.close()
 
     def give_up(self) -> None:
         """From any thread: agents that have not answered yet are ended, and no more are started.
@@ -154,7 +164,7 @@ class Hosts:
             if host.lost:
                 self._lost[name] = host.greeting.pid
                 with suppress(CampaignError):  # else whoever calls it learns that it is lost
-                    self._replace(name, lock=name in self._held)
+                    self._replace(name, lock=lock)
                     host.close()
                     self._note_lapsed(name, host.greeting.pid)
             if name in self._lapsed:
@@ -175,6 +185,7 @@ class Hosts:
         return error
 
     def _replace(self, name: str, *, lock: bool) -> Host:
+        lock = lock or name in self._held
         replaces = self._lost.get(name, 0)
         self._open[name] = self._dial(name, lock=lock, replaces=replaces)
         if lock:

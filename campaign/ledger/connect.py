@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from campaign.errors import CampaignError, Exit
@@ -16,6 +16,9 @@ PATIENCE_S = 5.0
 """How long to wait for another process's lock, in seconds."""
 CHECKED_BYTES = 16 * 1024 * 1024
 """A ledger up to this size is checked whole whenever it is opened, in some milliseconds."""
+
+_SHARED_BYTES = 64 * 1024
+"""What whoever opens the ledger needs on its disk: memory that they share, and a little more."""
 
 _OLDEST_SQLITE = (3, 37, 0)
 
@@ -27,6 +30,10 @@ _COMPLAINTS = {
     sqlite3.SQLITE_FULL: (
         "the disk is full: nothing was stored just now, all that was before is safe",
         "free some space and try again",
+    ),
+    sqlite3.SQLITE_IOERR: (
+        "its disk does not read or write it",
+        "look at what the system says of that disk: dmesg",
     ),
     sqlite3.SQLITE_NOTADB: (
         "this is not a ledger",
@@ -69,8 +76,21 @@ def _told(path: Path, error: sqlite3.Error) -> CampaignError:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None or code & 0xFF in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR):
         return CampaignError(Exit.FAULT, f"{path}: {error}")
-    what, fix = _COMPLAINTS.get(code & 0xFF, (f"the ledger cannot be used: {error}", ""))
+    what, fix = _COMPLAINTS.get(
+        _kind(path, code & 0xFF), (f"the ledger cannot be used: {error}", "")
+    )
     return CampaignError(Exit.REFUSED, f"{path}: {what}", fix)
+
+
+def _kind(path: Path, code: int) -> int:
+    """What went wrong. Readers write, too: a full disk is what SQLite calls an error of I/O."""
+    if code != sqlite3.SQLITE_IOERR:
+        return code
+    with suppress(OSError):
+        disk = os.statvfs(path.parent)
+        if disk.f_bavail * disk.f_frsize < _SHARED_BYTES:
+            return sqlite3.SQLITE_FULL
+    return code
 
 
 def is_there(path: Path) -> bool:

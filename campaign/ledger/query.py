@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from campaign.ledger.connect import complaints, open_reader
+from campaign.ledger.connect import complaints, open_reader, open_snapshot
 
 
 class _Record(Protocol):
@@ -32,6 +32,11 @@ class Reader:
     def open(cls, path: Path) -> Self:
         """Opens the ledger at `path`; REFUSED when there is none this program can read."""
         return cls(path, open_reader(path))
+
+    @classmethod
+    def snapshot(cls, path: Path) -> Self:
+        """As `open`; all that is read through it is of one moment, whatever is written since."""
+        return cls(path, open_snapshot(path))
 
     def __enter__(self) -> Self:
         return self

@@ -1,10 +1,9 @@
 """The ledger as its readers see it: the standard library's sqlite3, read-only."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.ledger.arms import ArmReads
 from campaign.ledger.confirming import ConfirmationReads
@@ -13,6 +12,7 @@ from campaign.ledger.evidence import EvidenceReads
 from campaign.ledger.filtering import FilteredReads, RunFilter, as_seen
 from campaign.ledger.history import HistoryReads
 from campaign.ledger.live import LiveReads
+from campaign.ledger.naming import changeable, readable
 from campaign.ledger.owner import Owner
 from campaign.ledger.restarts import RestartReads
 from campaign.ledger.stack import StackReads
@@ -23,8 +23,6 @@ from hypotheses.observation import Counts
 
 if TYPE_CHECKING:
     from hypotheses.tally import Tally
-
-_NAMED_AT_MOST = 5
 
 
 class Ledger(
@@ -91,14 +89,31 @@ class Ledger(
         """The ids of all runs, in the order they were started."""
         return tuple(row["id"] for row in self._rows("SELECT id FROM run ORDER BY started_at"))
 
-    def run(self, fragment: str) -> records.Run:
-        """The one run whose id is, begins with or contains `fragment`.
+    def run(self, word: str) -> records.Run:
+        """The run to look at: by its id, its playbook (the newest), or a part of its id.
 
         Raises:
             CampaignError: USAGE when no run or more than one is meant.
         """
-        exact = self._records(records.Run, "SELECT * FROM run WHERE id = ?", fragment)
-        return as_seen(exact[0]) if exact else self.run(_the_one(fragment, self.run_ids()))
+        exact = self._records(records.Run, "SELECT * FROM run WHERE id = ?", word)
+        if exact:
+            return as_seen(exact[0])
+        rows = self._rows("SELECT id, playbook FROM run ORDER BY started_at, rowid")
+        return self.run(readable(word, ((row["id"], row["playbook"]) for row in rows)))
+
+    def run_to_change(self, word: str, under_way: bool = False) -> records.Run:
+        """The run that something is to be done to: by its id, or by how no other id begins.
+
+        `under_way`: of several that begin so the one that is not over, if it is alone in that.
+
+        Raises:
+            CampaignError: USAGE when no run or more than one is meant.
+        """
+        if under_way:
+            ids = [one.id for one in reversed(self.unsettled()) if one.ended_at is None]
+            if any(one.startswith(word) for one in ids):
+                return self.run(changeable(word, ids))
+        return self.run(changeable(word, self.run_ids()))
 
     def unsettled(self) -> tuple[records.Run, ...]:
         """The runs under way, and those that are not all put back, the newest first."""
@@ -254,30 +269,3 @@ class Ledger(
         return self._records(
             records.Artifact, "SELECT * FROM artifact WHERE run = ? ORDER BY rowid", run
         )
-
-
-def _the_one(fragment: str, ids: Sequence[str]) -> str:
-    """The one of `ids` that begins with `fragment`, or else contains it."""
-    begun = [one for one in ids if one.startswith(fragment)]
-    found = begun or [one for one in ids if fragment in one]
-    if not fragment or not found:
-        raise CampaignError(Exit.USAGE, f"no run matches {fragment!r}", _suggestion(fragment, ids))
-    if len(found) > 1:
-        raise CampaignError(
-            Exit.USAGE, f"{fragment!r} matches {len(found)} runs: {_named(found)}", "say which"
-        )
-    return found[0]
-
-
-def _suggestion(fragment: str, ids: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(fragment, ids, n=3)
-    return f"did you mean {' or '.join(close)}?" if close else "`campaign runs list` shows them"
-
-
-def _named(ids: Sequence[str]) -> str:
-    """The newest of `ids`, which are in order of their start."""
-    newest = list(reversed(ids))
-    more = ["..."] if len(newest) > _NAMED_AT_MOST else []
-    return ", ".join(newest[:_NAMED_AT_MOST] + more)

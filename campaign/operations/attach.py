@@ -34,7 +34,7 @@ def batch_of(workspace: Workspace, fragment: str | None) -> records.Run:
     """
     with Ledger.open(workspace.ledger) as ledger:
         if fragment is not None:
-            run = ledger.run(fragment)
+            run = ledger.run_to_change(fragment, under_way=True)
         else:
             under_way = sorted(ledger.running(), key=lambda one: one.started_at)
             if not under_way:

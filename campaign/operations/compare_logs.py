@@ -47,7 +47,8 @@ class Found(Struct, frozen=True):
     """How many keys were found how, `coverage` the share that could be compared, 0 to 1.
 
     `odd` are keys that did not match, with their lines: a bounded number of each state. Of the
-    `known_bad` keys (None: none were asked for) `unseen` did not mismatch, and `others` did.
+    `known_bad` keys (None: none were asked for) `unseen` did not mismatch, and `others` did. `lost`
+    are lines of JSON without their end.
     """
 
     counts: KeyCounts
@@ -56,6 +57,7 @@ class Found(Struct, frozen=True):
     known_bad: int | None = None
     unseen: int = 0
     others: int = 0
+    lost: int = 0
 
 
 def compare(start: Path, asked: Asked) -> Found:
@@ -90,6 +92,7 @@ def compare(start: Path, asked: Asked) -> Found:
         len(bad) if asked.known_bad else None,
         len(bad - comparison.mismatched),
         comparison.counts.mismatched - len(bad & comparison.mismatched),
+        joined.cut_off,
     )
 
 

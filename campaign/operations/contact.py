@@ -40,7 +40,7 @@ def contact(workspace: Workspace) -> tuple[Contact, ...]:
     Nothing comes of a campaign.yaml that is not valid.
     """
     try:
-        system = workspace.load_system()
+        system = workspace.load_system(secrets=False)
     except LoadError:
         return ()
     with open_hosts(workspace, system, "status") as hosts:

@@ -65,7 +65,7 @@ def abort(workspace: Workspace, fragment: str) -> records.Run:
 
 
 def _under_way(ledger: Ledger, fragment: str) -> records.Run:
-    run = ledger.run(fragment)
+    run = ledger.run_to_change(fragment, under_way=True)
     if run.status == "interrupted" and run.ended_at is None:
         raise CampaignError(
             Exit.REFUSED,

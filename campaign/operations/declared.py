@@ -87,7 +87,7 @@ def _loaded(workspace: Workspace) -> Declared | None:
     from playbooks.language.problems import LoadError
 
     try:
-        system = workspace.load_system()
+        system = workspace.load_system(secrets=False)
     except LoadError:
         return None
     budget = system.budget

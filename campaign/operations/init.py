@@ -36,7 +36,7 @@ def init(folder: Path) -> tuple[Path, ...]:
         raise CampaignError(
             Exit.USAGE, f"{workspace.config} is there already", "nothing was changed"
         )
-    system = workspace.load_system()
+    system = workspace.load_system(secrets=False)
     with Recorder.open(workspace.ledger, create=True) as recorder:
         recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
     declared(workspace)

@@ -105,7 +105,7 @@ def live(workspace: Workspace, batch: str, last: Live | None = None) -> Live:
     `last` is how it was seen before, if it was: the baseline is read again once a run has begun or
     ended.
     """
-    with Ledger.open(workspace.ledger) as ledger:
+    with Ledger.snapshot(workspace.ledger) as ledger:
         runs = ledger.batch_runs(batch)
         newest, held = runs[-1], _baselines(workspace, ledger, runs, last)
         return Live(
@@ -157,7 +157,7 @@ def _reproductions(
 
 def outputs(workspace: Workspace, run: str) -> tuple[Output, ...]:
     """What a run kept, or is printing. Errors: CampaignError (USAGE: no such run)."""
-    with Ledger.open(workspace.ledger) as ledger:
+    with Ledger.snapshot(workspace.ledger) as ledger:
         return tuple(_outputs(workspace, ledger, (ledger.run(run),)))
 
 

@@ -16,7 +16,7 @@ def outstanding(workspace: Workspace) -> tuple[str, ...]:
 
     Asks the hosts and changes nothing. Errors: LoadError.
     """
-    with open_hosts(workspace, workspace.load_system(), "status") as hosts:
+    with open_hosts(workspace, workspace.load_system(secrets=False), "status") as hosts:
         return tuple(line for name in hosts.names() for line in _of(name, hosts))
 
 

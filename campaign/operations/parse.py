@@ -156,7 +156,7 @@ def _chosen(start: Path, asked: Asked) -> _Chosen:
 
 def _configured(workspace: Workspace, asked: Asked) -> _Chosen:
     """The reproducer of that name, or the one that the playbook of that name drives."""
-    reproducers = workspace.load_system().reproducers
+    reproducers = workspace.load_system(secrets=False).reproducers
     if asked.name in reproducers:
         reproducer = reproducers[asked.name]
         planned = _planned(reproducer, asked.variables)

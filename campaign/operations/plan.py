@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from campaign.engine.budget import allowed, price_of
 from campaign.engine.control import Controls
 from campaign.engine.dialling import NOBODY, Ahead
 from campaign.engine.session import Hosts
@@ -58,7 +59,8 @@ class Planned(Struct, frozen=True):
 
     `unlike` are the playbooks whose trials cannot be compared, with what differs and what to do;
     `without_undo` names the steps that cannot be taken back; `past` says where restart times come
-    from that are not this ledger's; `stack` is what earlier runs keep changed on the hosts.
+    from that are not this ledger's; `stack` is what earlier runs keep changed on the hosts;
+    `beyond` says why the budget does not reach, where a run would be refused for it.
     """
 
     system: System
@@ -69,6 +71,7 @@ class Planned(Struct, frozen=True):
     without_undo: tuple[str, ...]
     past: tuple[str, ...] = ()
     stack: "tuple[Kept, ...]" = ()
+    beyond: str = ""
 
 
 def check(workspace: Workspace, request: Request) -> tuple[System, tuple[Playbook, ...]]:
@@ -194,7 +197,16 @@ def plan_on(
         refuse_unreproduced(controls)
         shows, unlike = tuple(can_show(controls, made)), tuple(incomparable(controls))
         past = prices.past(boot.services for boot in made.boots)
-    return Planned(system, playbooks, made, shows, unlike, tuple(_without_undo(made)), past, stack)
+        beyond = _beyond(system, ledger, made)
+    return Planned(
+        system, playbooks, made, shows, unlike, tuple(_without_undo(made)), past, stack, beyond
+    )
+
+
+def _beyond(system: System, ledger: Ledger | None, made: Plan) -> str:
+    limits = allowed(system.budget)
+    left = limits if ledger is None else limits.after(ledger.total_cost())
+    return left.lacks(price_of(made)) or ""
 
 
 class _Seen(Struct, frozen=True):

@@ -91,9 +91,10 @@ class _Reach(Struct, frozen=True):
 def recover(workspace: Workspace, accepted: Sequence[str] = (), run: str = "") -> Recovered:
     """Puts every host that answers back and closes the runs that nobody is running any more.
 
-    What runs keep on purpose stays, but for that of `run`, a part of its id. `accepted` are paths,
-    HOST:PATH, and ids of commands, that stay as they are now. Works from the hosts' journals: an
-    unusable ledger or a broken campaign.yaml does not stop it. A second call finds nothing to do.
+    What runs keep on purpose stays, but for that of `run`, its id or its beginning. `accepted` are
+    paths, HOST:PATH, and ids of commands, that stay as they are now. Works from the hosts'
+    journals: an unusable ledger or a broken campaign.yaml does not stop it. A second call finds
+    nothing to do.
     Errors: CampaignError (USAGE where nothing is outstanding at an accepted path, or `run` is none
     that keeps anything or was left, REFUSED where another operator holds a host).
     """
@@ -192,10 +193,10 @@ def _wanted(workspace: Workspace, stack: Sequence[KeptRun], run: str) -> KeptRun
     if is_there(workspace.ledger):
         with suppress(CampaignError), Ledger.open(workspace.ledger) as ledger:
             left = {one.id for one in _left(ledger)} | {one.run for one in ledger.staying()}
-            if ledger.run(run).id in left:
+            if any(one.startswith(run) for one in left):
                 return None
     there = ", ".join(one.id for one in stack)
-    what = f"{run}: no run of that name keeps anything on the hosts that answer"
+    what = f"no run whose id begins with {run!r} keeps anything on the hosts that answer"
     raise CampaignError(Exit.USAGE, what, f"kept are: {there}" if there else "nothing is kept")
 
 
@@ -232,7 +233,7 @@ def _unanswered(hosts: Hosts, name: str) -> CampaignError | None:
 
 def _reach(workspace: Workspace) -> _Reach:
     try:
-        system = workspace.load_system()
+        system = workspace.load_system(secrets=False)
         hosts = open_hosts(workspace, system, "recover", takes_over=True)
         return _Reach(hosts, system.cost)
     except LoadError as error:

@@ -23,17 +23,18 @@ class Release(Struct, frozen=True):
     remaining: tuple[str, ...] = ()
 
 
-def find_kept(stack: Sequence[Kept], fragment: str) -> Kept | None:
-    """The one kept run whose id is, begins with or contains `fragment`; None where none is meant.
+def find_kept(stack: Sequence[Kept], word: str) -> Kept | None:
+    """The one kept run whose id is `word`, or alone begins so; None where none does.
 
-    Errors: CampaignError (USAGE where several are).
+    Errors: CampaignError (USAGE where several do).
     """
-    exact = [one for one in stack if one.id == fragment]
-    begun = exact or [one for one in stack if one.id.startswith(fragment)]
-    found = begun or [one for one in stack if fragment in one.id]
+    exact = [one for one in stack if one.id == word]
+    found = exact or [one for one in stack if one.id.startswith(word)]
     if len(found) > 1:
         ids = ", ".join(one.id for one in found)
-        raise CampaignError(Exit.USAGE, f"{fragment!r} matches {len(found)} kept runs: {ids}")
+        raise CampaignError(
+            Exit.USAGE, f"{word!r} matches {len(found)} kept runs: {ids}", "say which"
+        )
     return found[0] if found else None
 
 

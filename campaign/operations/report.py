@@ -81,6 +81,6 @@ def _hosts(workspace: Workspace) -> Iterator[str]:
     """What this machine and the hosts of campaign.yaml are called; not the names of local ones."""
     own = socket.gethostname()
     yield from (own, own.partition(".")[0])
-    for host in workspace.load_system().hosts.values():
+    for host in workspace.load_system(secrets=False).hosts.values():
         if host.ssh is not None:
             yield from (host.name, host.ssh.name, host.ssh.name.partition(".")[0])

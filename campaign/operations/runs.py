@@ -110,7 +110,7 @@ def place_of(workspace: Workspace, run: str) -> int | None:
 
 def page(workspace: Workspace, at: Sequence[int]) -> dict[int, Listed]:
     """The runs at these places, in their order. Errors: CampaignError."""
-    with Ledger.open(workspace.ledger) as ledger:
+    with Ledger.snapshot(workspace.ledger) as ledger:
         return _page(ledger, at)
 
 
@@ -143,7 +143,7 @@ def _listed(ledger: Ledger, runs: Sequence[records.Run]) -> Iterator[Listed]:
 
 def shown(workspace: Workspace, fragment: str) -> Shown:
     """The run that `fragment` names. Errors: CampaignError (USAGE: none, or several)."""
-    with Ledger.open(workspace.ledger) as ledger:
+    with Ledger.snapshot(workspace.ledger) as ledger:
         run = ledger.run(fragment)
         (listed,) = _listed(ledger, [run])
         comparisons = ledger.comparisons(run.id)
@@ -227,9 +227,9 @@ def retract(workspace: Workspace, fragment: str, reason: str) -> Retracted:
 
     if not reason.strip():
         raise CampaignError(Exit.USAGE, "a retraction needs a reason", "give one with --reason")
-    settings = workspace.load_system().statistics
+    settings = workspace.load_system(secrets=False).statistics
     with Ledger.open(workspace.ledger) as ledger:
-        run = ledger.run(fragment)
+        run = ledger.run_to_change(fragment)
         slugs = [one.slug for one in ledger.hypotheses()]
     with Recorder.open(workspace.ledger, create=False) as recorder:
         recorder.retract(run.id, reason)

@@ -128,7 +128,7 @@ def _env(seen: Seen) -> Iterator[Finding]:
     obstacle = seen.host.obstacle(*env.place)
     if obstacle:
         what = f"env steps cannot write {env.path}: {obstacle}"
-        fix = "run the agent as root (sudo: true), or name another path in env:"
+        fix = "name one in env: that can be, or run the agent as root (sudo: true)"
         yield seen.finding("env", what, "fail", fix)
         return
     try:

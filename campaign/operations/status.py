@@ -88,7 +88,7 @@ def status(workspace: Workspace) -> Status:
     where there is no ledger.
     """
     said = declared(workspace)
-    with Ledger.open(workspace.ledger) as ledger:
+    with Ledger.snapshot(workspace.ledger) as ledger:
         unsettled, runs = ledger.unsettled(), ledger.run_count()
         seen = ledger.observations_of(kind="baseline")
         baseline = baselines(workspace, ledger, seen)
@@ -138,7 +138,7 @@ def overview(workspace: Workspace, last: Overview | None = None) -> Overview:
     Errors: CampaignError.
     """
     said = declared(workspace)
-    with Ledger.open(workspace.ledger) as ledger:
+    with Ledger.snapshot(workspace.ledger) as ledger:
         unsettled, runs = ledger.unsettled(), ledger.run_count()
         now = Overview(
             campaign=_as_declared(_without_key(ledger.campaign()), said, runs),

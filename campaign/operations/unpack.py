@@ -91,7 +91,7 @@ class _Unpacking(Struct, frozen=True):
         return Imported(self._runs(), written, there)
 
     def merged(self) -> Imported:
-        settings = self.workspace.load_system().statistics
+        settings = self.workspace.load_system(secrets=False).statistics
         manifest = self._read()
         with Recorder.open(self.workspace.ledger, create=False) as recorder:
             merged = recorder.merge(self.ledger)

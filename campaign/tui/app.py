@@ -24,7 +24,7 @@ from campaign.tui.reading import Reading
 from campaign.tui.screens.campaign import CampaignScreen
 from campaign.tui.screens.history import HistoryScreen
 from campaign.tui.screens.live import LiveScreen
-from campaign.tui.screens.mode import ModeScreen
+from campaign.tui.screens.mode import AGAIN_S, ModeScreen
 from campaign.tui.screens.outside import OutsideScreen
 from campaign.tui.the_app import TheApp
 from campaign.tui.themes import DARK, LIGHT, PLAIN
@@ -119,7 +119,7 @@ class CampaignApp(TheApp):
         self._typed = Typed()
         self._follower: Follower | None = None
         self._overview: Reading[Overview] = Reading(
-            self, self._show, self._cannot_read, pace=_PACE_S
+            self, self._show, self._cannot_read, pace=_PACE_S, again=AGAIN_S
         )
         self._sums: Reading[tuple[Workspace, Sums]] = Reading(
             self, self._show_sums, self._cannot_read, rest=_REST
@@ -262,8 +262,11 @@ class CampaignApp(TheApp):
 
     def _cannot_read(self, why: str) -> None:
         """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
-        there = self.workspace is not None and self.workspace.ledger.exists()
-        self.problem = why if there else ""
+        workspace = self.workspace
+        if workspace is not None and not workspace.ledger.exists():
+            gone = f"{workspace.ledger.name} is gone; what is shown is as it was before"
+            why = gone if self.overview is not None else ""
+        self.problem = why
         self._read_system()
 
     def show_run(self, run: str) -> None:
@@ -298,7 +301,7 @@ class CampaignApp(TheApp):
         if self._ending.run_ended(code):
             return
         self.on_ledger_changed()
-        words = ENDS.get(code, f"ended with {code}")
+        words = f"killed by signal {-code}" if code < 0 else ENDS.get(code, f"ended with {code}")
         heading = f"{self.runner.command}: {words}"
         if code in _AS_WANTED:
             self.notify(heading, title="", markup=False)

@@ -10,6 +10,7 @@ from textual.timer import Timer
 from campaign.errors import CampaignError
 from campaign.tui.the_app import app_of
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -23,7 +24,8 @@ class Reading(Generic[T]):
     for `delay` seconds. It rests, after the last one, `rest` times as long as that took, so that
     what is asked again and again takes no more than its share of a processor. From one beginning to
     the next it is `pace` seconds at least: the first answer comes at once, a stream of changes is
-    shown at that pace.
+    shown at that pace. What could not be read is asked again after `again` seconds, for nothing may
+    change any more; 0 leaves it.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class Reading(Generic[T]):
         *,
         rest: float = 0.0,
         pace: float = 0.0,
+        again: float = 0.0,
     ) -> None:
         self._owner = owner
         self._show = show
@@ -42,6 +45,7 @@ class Reading(Generic[T]):
         self._delay = delay
         self._rest = rest
         self._pace = pace
+        self._again = again
         self._begun = self._took = 0.0
         self._busy = False
         self._timer: Timer | None = None
@@ -81,16 +85,20 @@ class Reading(Generic[T]):
             value = read()
             self._took = monotonic() - begun
         except (CampaignError, LoadError) as error:
-            self._owner.call_later(self._done, self._failed, str(error))
-        except BaseException:
-            self._owner.call_later(self._done)
-            raise
+            self._owner.call_later(self._cannot, read, str(error))
+        except Exception as error:  # noqa: BLE001 - in a thread of its own nobody else would tell
+            why = f"a fault of campaign itself: {type(error).__name__}: {error}"
+            self._owner.call_later(self._cannot, read, why)
         else:
             self._owner.call_later(self._done, self._show, value)
 
-    def _done(self, tell: Callable[..., None] | None = None, *value: object) -> None:
+    def _done(self, tell: Callable[[S], None], value: S) -> None:
         self._busy = False
-        if tell is not None:
-            tell(*value)
+        tell(value)
         if self._waiting is not None:
             self.ask(self._waiting)
+
+    def _cannot(self, read: Callable[[], T], why: str) -> None:
+        self._done(self._failed, why)
+        if self._again and not self._busy and self._timer is None:
+            self._timer = self._owner.set_timer(self._again, lambda: self.ask(read))

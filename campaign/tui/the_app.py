@@ -11,6 +11,7 @@ from textual.dom import DOMNode
 from textual.reactive import reactive
 
 from campaign.operations.status import Overview
+from campaign.tui.figures import cut
 from campaign.tui.runner import Runner
 from campaign.tui.terminal import TerminalDriver
 from campaign.workspace import Workspace
@@ -18,6 +19,10 @@ from campaign.workspace import Workspace
 if TYPE_CHECKING:
     from campaign.operations.plan import Planned
     from playbooks.system import System
+
+
+_LONGEST = 160
+"""Columns of a command that are shown in passing."""
 
 
 class TheApp(App[int]):
@@ -77,18 +82,19 @@ class TheApp(App[int]):
         """
 
     def tell(self, why: str) -> None:
-        """Shows one line about something that went wrong."""
-        self.notify(why, title="", severity="error", markup=False)
+        """Shows one line about something that went wrong; once, while it is in sight."""
+        if all(one.message != why for one in self._notifications):
+            self.notify(why, title="", severity="error", markup=False)
 
     def did(self, command: str) -> None:
-        """Shows the command of what was just done; `copy_command` copies it."""
+        """Shows the command of what was just done, or its start; `copy_command` copies it."""
         self.command = command
-        self.notify(command, title="", markup=False)
+        self.notify(cut(command, _LONGEST), title="", markup=False)
 
     def action_copy_command(self) -> None:
         """Copies the command of what was done last."""
         self.copy_to_clipboard(self.command)
-        self.notify(f"copied: {self.command}", markup=False)
+        self.notify(f"copied: {cut(self.command, _LONGEST)}", markup=False)
 
 
 def app_of(node: DOMNode) -> TheApp:

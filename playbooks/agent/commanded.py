@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 import time
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, NamedTuple, Optional, Set
 
 from playbooks.agent import clock, durable, procfs, subtree
 from playbooks.agent.embedded import read_env_file
@@ -35,6 +35,14 @@ _STATUS_LIMIT_S = 30.0
 _LOOK_EVERY_S = 0.1
 _LIFE_EVERY_S = 0.2
 _LOG_MAX_BYTES = 16 << 20
+
+
+class _Last(NamedTuple):
+    """A start of ours: when it began, by both clocks, and the log's end before it."""
+
+    started_at: float
+    began_boot: float
+    cursor: Cursor
 
 
 class Commanded(Managed):
@@ -61,7 +69,7 @@ class Commanded(Managed):
 
     def _begin(self, verb: str) -> Started:
         self._make_room()
-        cursor, started_at = self._log.end(), clock.now()
+        last = self._remember()  # first: whatever cuts the command off, it may run by then
         status = self._run(verb, _COMMAND_LIMIT_S)
         if status != 0:
             how = "took too long" if status is None else f"exited {status}"
@@ -70,12 +78,9 @@ class Commanded(Managed):
                 f"{self.name}: its {verb} command {how}",
                 log=FileLog(self.name, self._printed).last_lines(None),
             )
-        started = Started(None, None, started_at, cursor)
         main = _first(self._pids())
-        if main is not None:
-            started = started._replace(pid=main.pid, start_ticks=main.start_ticks)
-        self._remember(started)
-        return started
+        pid, ticks = (main.pid, main.start_ticks) if main is not None else (None, None)
+        return Started(pid, ticks, last.started_at, last.cursor)
 
     def stop(self, timeout_s: float) -> Stopped:
         """Runs `stop`, and waits until `status` and the processes agree. Error: "stuck"."""
@@ -108,6 +113,7 @@ class Commanded(Managed):
             start_ticks=main.start_ticks if main else None,
             started_at=started_at if running else None,
             processes=_with_children(pids),
+            began_boot=last.began_boot if last else None,
         )
 
     def log_end(self) -> Cursor:
@@ -182,16 +188,19 @@ class Commanded(Managed):
             if os.stat(self._printed).st_size > _LOG_MAX_BYTES:
                 os.replace(self._printed, self._printed + ".1")
 
-    def _remember(self, started: Started) -> None:
-        text = json.dumps({"boot_id": procfs.boot_id(), "started": started._asdict()})
+    def _remember(self) -> "_Last":
+        durable.make_private_dir(self._folder)
+        last = _Last(clock.now(), clock.boot_clock(), self._log.end())
+        text = json.dumps({"boot_id": procfs.boot_id(), "last": last._asdict()})
         durable.write_atomic(os.path.join(self._folder, "started.json"), text.encode())
+        return last
 
-    def _last(self) -> Optional[Started]:
+    def _last(self) -> "Optional[_Last]":
         """Our last start of it in this boot of the host."""
         try:
             with open(os.path.join(self._folder, "started.json"), "rb") as file:
                 found = json.loads(file.read().decode())
-            return Started(**found["started"]) if found["boot_id"] == procfs.boot_id() else None
+            return _Last(**found["last"]) if found["boot_id"] == procfs.boot_id() else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

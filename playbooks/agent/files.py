@@ -10,7 +10,7 @@ from typing import Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 
 from playbooks.agent import durable
 from playbooks.agent.framing import MAX_BODY, Header
-from playbooks.agent.places import Place, from_os_error, place
+from playbooks.agent.places import Place, from_os_error, is_link_error, place
 from playbooks.agent.session import Session, VerbError
 
 _KEPT_XATTRS = ("user.", "security.", "trusted.", "system.posix_acl_")
@@ -234,7 +234,7 @@ def _opened(at: Place, flags: int) -> Iterator[int]:
 
 def _require_regular(where: str, info: os.stat_result) -> None:
     if stat.S_ISLNK(info.st_mode):
-        raise VerbError("escape", f"{where} is a link: give the path it leads to", path=where)
+        raise is_link_error(where)
     if not stat.S_ISREG(info.st_mode):
         raise VerbError("not-a-file", f"{where} is not a regular file", path=where)
     if info.st_size > MAX_BODY:

@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 import threading
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
 
 from playbooks.agent import systemctl
 from playbooks.agent.managed import Cursor, Follow, LogPiece, wrong_cursor
@@ -57,7 +57,7 @@ class Journal:
         for entry in self._entries(cursor):
             if entry.cursor == cursor:
                 continue
-            if _order(entry.cursor) > _order(until):
+            if is_after(entry.cursor, until):
                 break
             data += entry.text
             suppressed += entry.suppressed
@@ -76,16 +76,16 @@ class Journal:
 
         In a crash loop there would be hardly any but systemd's.
         """
-        since = _order(cursor) if isinstance(cursor, str) else (0, 0)
+        since = cursor if isinstance(cursor, str) else ""
         systemctl.run([*_BASE, "--sync"])
         own = [f"{name}={value}" for name, value in self._own.items()]
         return self._newest(own, since) or self._newest(self._matches, since)
 
-    def _newest(self, matches: List[str], since: Tuple[int, int]) -> List[str]:
+    def _newest(self, matches: List[str], since: str) -> List[str]:
         output = ["--output=json", f"--output-fields={_FIELDS}", f"--lines={_LAST_LINES}"]
         done = systemctl.run([*_BASE, *output, *matches])
         entries = (self.entry(line) for line in done.stdout.splitlines())
-        text = b"".join(one.text for one in entries if _order(one.cursor) > since)
+        text = b"".join(one.text for one in entries if is_after(one.cursor, since))
         return text.decode("utf-8", "replace").splitlines()
 
     def command(self, cursor: str) -> List[str]:
@@ -249,10 +249,22 @@ def _is_kept(cursor: str) -> bool:
     return bool(line) and json.loads(line)["__CURSOR"] == cursor
 
 
-def _order(cursor: str) -> Tuple[int, int]:
-    """The time of a message, and its number in its journal."""
-    fields = dict(part.partition("=")[::2] for part in cursor.split(";"))
-    return int(fields.get("t", "0"), 16), int(fields.get("i", "0"), 16)
+def is_after(cursor: str, other: str) -> bool:
+    """Whether a message came after another one; all come after "".
+
+    As journald orders them: by their numbers in one journal, by the time since one boot, and only
+    then by a clock that may have been set between them.
+    """
+    one, two = _fields(cursor), _fields(other)
+    for same, by in (("s", "i"), ("b", "m")):
+        if one.get(same) == two.get(same) and same in one:
+            return int(one[by], 16) > int(two[by], 16)
+    return int(one.get("t", "0"), 16) > int(two.get("t", "0"), 16)
+
+
+def _fields(cursor: str) -> Dict[str, str]:
+    """A cursor's parts: journal `s`, number `i`, boot `b`, time since boot `m`, clock `t`."""
+    return dict(part.partition("=")[::2] for part in cursor.split(";"))
 
 
 def _values(message: Any) -> List[Any]:

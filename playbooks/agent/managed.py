@@ -43,7 +43,8 @@ class Stopped(NamedTuple):
 class State(NamedTuple):
     """A service now. `exit_*`, `ended_at`: how its main process ended last.
 
-    `word` is the manager's own word for the state.
+    `word` is the manager's own word for the state. `began_boot`: when its last start began, in
+    seconds of the boot clock, where that is known.
     """
 
     running: bool
@@ -57,6 +58,17 @@ class State(NamedTuple):
     invocation: str = ""
     restarts: int = 0
     word: str = ""
+    began_boot: Optional[float] = None
+
+    @property
+    def starts(self) -> List[float]:
+        """When what runs of it was started, on the boot clock: its processes, or else itself.
+
+        A pod, a container or a unit that set something up and ended has no process to be seen.
+        """
+        if self.processes:
+            return [one.start_ticks / procfs.TICKS_PER_SECOND for one in self.processes]
+        return [self.began_boot] if self.running and self.began_boot is not None else []
 
     def as_json(self) -> Dict[str, Any]:
         return {**self._asdict(), "processes": [describe(one) for one in self.processes]}

@@ -80,9 +80,16 @@ def _refused(where: str, error: OSError) -> VerbError:
         except OSError:
             is_link = error.errno == errno.ELOOP
         if is_link:
-            return VerbError("escape", f"{where} is a link: give the path it leads to", path=where)
+            return is_link_error(where)
         return VerbError("not-a-file", f"{where} is not a directory", path=where)
     return from_os_error(error, where)
+
+
+def is_link_error(where: str) -> VerbError:
+    """The refusal of a path that is a link, or leads through one; it says where that leads."""
+    real = os.path.realpath(where)
+    to = f" to {real}: give that path" if real != where else ": give the path it leads to"
+    return VerbError("escape", f"{where} is a link{to}", path=where)
 
 
 def from_os_error(error: OSError, where: str, doing: str = "use") -> VerbError:

@@ -7,7 +7,7 @@ hosts that restart with them are seen to by the agents there.
 import time
 from typing import Any, Dict, List, NamedTuple, Sequence
 
-from playbooks.agent import clock, health, processes, procfs, services
+from playbooks.agent import clock, health, processes, services
 from playbooks.agent.journal import RELOADED, Journal
 from playbooks.agent.lapse import Cycle
 from playbooks.agent.managed import Managed, Started
@@ -63,9 +63,8 @@ def _is_due(service: Known, journal: Journal) -> bool:
         return True
     if RELOADED + service.name in journal.restarting:
         return True  # nobody is there to reload it: a restart reads the files again, too
-    starts = [one.start_ticks / procfs.TICKS_PER_SECOND for one in state.processes]
     spans = [(one.changed_at, one.restored_at) for one in journal.traces]
-    return any(begin <= start <= end for begin, end in spans for start in starts)
+    return any(begin <= start <= end for begin, end in spans for start in state.starts)
 
 
 def _answers(service: Known) -> bool:

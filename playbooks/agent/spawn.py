@@ -94,7 +94,7 @@ class Spawned:
             last = {"event": "failed", "error": facts}
         except (OSError, subtree.SurvivorsError) as error:
             message = f"cannot run {self._request.argv[0]}: {error}"
-            last = {"event": "failed", "error": {"kind": "start-failed", "message": message}}
+            last = {"event": "failed", "error": {"kind": "cut-off", "message": message}}
         finally:
             self.stop()
             self.over.set()
@@ -118,7 +118,10 @@ class Spawned:
         finally:
             os.close(report_end)
         with os.fdopen(reports, "rb") as report, child:
-            first = json.loads(report.readline() or b'{"error": "its supervisor ended at once"}')
+            line = report.readline()
+            if not line:
+                raise VerbError("cut-off", "its supervisor ended at once")
+            first = json.loads(line)
             if "error" in first:
                 raise VerbError("start-failed", first["error"])
             record = Record.of(self.sid, first)

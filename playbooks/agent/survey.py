@@ -115,6 +115,8 @@ def _kept(where: str) -> str:
         found = os.lstat(where)
     except FileNotFoundError:
         return ""
+    if stat.S_ISLNK(found.st_mode):
+        return f"it is a link to {os.path.realpath(where)}"
     if not stat.S_ISREG(found.st_mode):
         return f"{where} is no regular file"
     if os.geteuid() == 0:

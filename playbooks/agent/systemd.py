@@ -1,6 +1,8 @@
 """Services that are units of systemd: started and stopped by it, their processes their cgroup's."""
 
+import functools
 import os
+import re
 import signal
 import time
 from contextlib import suppress
@@ -30,6 +32,9 @@ _AWAITED_EVERY_S = 0.25
 _CLOCK_GRAIN_S = 0.01
 _FILES = ("NeedDaemonReload", "FragmentPath", "DropInPaths")
 _SYSTEM_UNITS = ("/etc/systemd/system", "/run/systemd/system")
+_TEMPLATE = re.compile(r"@.*\.")
+"""In the name of an instance, what its template leaves out."""
+
 _USER_UNITS = ("/etc/systemd/user", "~/.config/systemd/user")
 
 
@@ -115,9 +120,10 @@ class Unit(Managed):
         beside = os.path.dirname(seen["FragmentPath"])
         found = []
         for folder in {beside, *(_USER_UNITS if self._user else _SYSTEM_UNITS)} - {""}:
-            own = os.path.join(os.path.expanduser(folder), f"{self.unit}.d")
-            with suppress(OSError):
-                found += [os.path.join(own, one) for one in os.listdir(own)]
+            for name in {self.unit, _TEMPLATE.sub("@.", self.unit)}:
+                own = os.path.join(os.path.expanduser(folder), f"{name}.d")
+                with suppress(OSError):
+                    found += [os.path.join(own, one) for one in os.listdir(own)]
         return [one for one in found if one.endswith(".conf")]
 
     def stop(self, timeout_s: float) -> Stopped:
@@ -132,8 +138,8 @@ class Unit(Managed):
 
     def _wait_until_gone(self, group: str, timeout_s: float) -> bool:
         """Whether SIGKILL was needed. Error: "stuck"."""
-        began = time.monotonic()
-        deadline, killed = began + timeout_s, False
+        began = looked_at = time.monotonic()
+        deadline, killed, told = began + timeout_s, False, False
         while True:
             left = cgroups.processes(group)
             seen = None if left else self.look()
@@ -143,8 +149,12 @@ class Unit(Managed):
                 if killed:
                     names = ", ".join(subtree.describe(one) for one in left)
                     raise VerbError("stuck", f"{self.name}: SIGKILL did not end {names}")
-                _kill(left)
+                _signal(left, signal.SIGKILL)
                 deadline, killed = time.monotonic() + _KILL_LIMIT_S, True
+            elif left and not told and time.monotonic() - looked_at > _AWAITED_EVERY_S:
+                looked_at, told = time.monotonic(), not self.look().up
+                if told:  # systemd is through and leaves them, as KillMode= says: nobody tells them
+                    _signal(left, signal.SIGTERM)
             time.sleep(pause(time.monotonic() - began, *_LOOK_EVERY_S))
 
     def state(self) -> State:
@@ -165,6 +175,7 @@ class Unit(Managed):
             word=seen.word,
             **seen.ended,
             ended_at=seen.ended_at,
+            began_boot=seen.began_boot,
         )
 
     def log_end(self) -> Cursor:
@@ -186,7 +197,12 @@ class Unit(Managed):
         return _Invocation(self, started)
 
     def journal(self, invocation: str = "") -> journald.Journal:
-        return journald.Journal(self.name, self.unit, user=self._user, invocation=invocation)
+        return journald.Journal(self.name, self._id, user=self._user, invocation=invocation)
+
+    @functools.cached_property
+    def _id(self) -> str:
+        """The unit's own name, which its processes and its log go by; `unit` may be an alias."""
+        return self._manager.show(self.unit, ("Id",))["Id"] or self.unit
 
 
 class _Invocation(Life):
@@ -240,8 +256,8 @@ def _changed_at(path: str) -> float:
         return 0.0
 
 
-def _kill(processes: List[procfs.Process]) -> None:
+def _signal(processes: List[procfs.Process], number: int) -> None:
     for process in processes:
         if procfs.is_running(process.identity):
             with suppress(ProcessLookupError, PermissionError):
-                os.kill(process.pid, signal.SIGKILL)
+                os.kill(process.pid, number)

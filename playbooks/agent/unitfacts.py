@@ -1,7 +1,9 @@
 """What systemd says of a unit, and why it does not run, in words. See systemctl(1), show."""
 
+import glob
+import os
 import time
-from typing import Any, ClassVar, Dict, Optional, Tuple
+from typing import Any, ClassVar, Dict, List, Optional, Tuple
 
 from playbooks.agent import clock, procfs
 from playbooks.agent.session import VerbError
@@ -52,6 +54,7 @@ class Seen:
         "ExecMainStatus",
         "ExecMainExitTimestampMonotonic",
         "ActiveEnterTimestampMonotonic",
+        "InactiveExitTimestampMonotonic",
         "ControlGroup",
         "InvocationID",
         "NRestarts",
@@ -118,6 +121,11 @@ class Seen:
     def started_at(self) -> Optional[float]:
         return _epoch(self._shown["ActiveEnterTimestampMonotonic"])
 
+    @property
+    def began_boot(self) -> Optional[float]:
+        """When systemd began to start it last, in seconds of the boot clock."""
+        return _since_boot(self._shown["InactiveExitTimestampMonotonic"])
+
     def require_found(self) -> None:
         """Errors: "unit-not-found"."""
         if self._shown["LoadState"] == "not-found":
@@ -165,17 +173,40 @@ def failure(seen: Seen) -> Tuple[str, str]:
 
 
 def _epoch(monotonic_us: str) -> Optional[float]:
+    since_boot = _since_boot(monotonic_us)
+    return None if since_boot is None else clock.at(since_boot)
+
+
+def _since_boot(monotonic_us: str) -> Optional[float]:
     if not monotonic_us or monotonic_us == "0":
         return None
-    return clock.now() - time.monotonic() + int(monotonic_us) / 1e6
+    return clock.boot_clock() - time.monotonic() + int(monotonic_us) / 1e6
 
 
 def facts_of(shown: Dict[str, str]) -> Dict[str, Any]:
-    """What the unit's files say that bears on its environment, still as systemd shows it."""
-    return {
+    """What the unit's files say that bears on its environment, still as systemd shows it;
+
+    `links`: which of them are reached through links, and where they lead.
+    """
+    named = [line.rpartition(" (")[0] for line in shown["EnvironmentFiles"].splitlines()]
+    facts: Dict[str, Any] = {
         "fragment": shown["FragmentPath"],
         "dropins": shown["DropInPaths"].split(),
-        "env_files": [line.rpartition(" (")[0] for line in shown["EnvironmentFiles"].splitlines()],
+        "env_files": [path for one in named for path in _matching(one)],
         "exec": shown["ExecStart"].splitlines(),
         "cwd": shown["WorkingDirectory"],
     }
+    words = " ".join(facts["exec"]).replace("argv[]=", "").split()
+    called = [os.path.join(facts["cwd"].lstrip("!"), word) for word in words if "/" in word]
+    paths = [facts["fragment"], *facts["dropins"], *facts["env_files"], *called]
+    return {**facts, "links": {path: real for path, real in map(_led, paths) if path != real}}
+
+
+def _matching(pattern: str) -> List[str]:
+    """The files that an EnvironmentFile= names, in the order in which systemd reads them."""
+    found = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else []
+    return found or [pattern]
+
+
+def _led(path: str) -> Tuple[str, str]:
+    return path, os.path.realpath(path) if os.path.isfile(path) else path

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import os
 import shlex
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -91,7 +92,11 @@ class KnownHosts:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _append(path, f"{name} {key.text}\n".encode())
         except OSError as error:
-            raise HostError("ssh-config", f"cannot add to {path}: {error.strerror}") from None
+            fix = (
+                "name a file that you may write to, UserKnownHostsFile in the configuration of ssh"
+            )
+            what = f"cannot add its key to {path}: {error.strerror}; {fix}"
+            raise HostError("ssh-config", what) from None
 
     def _changed(self, asked: str, key: HostKey) -> str:
         line = self._plain[0]
@@ -112,6 +117,8 @@ class KnownHosts:
         )
 
     def _how_to_add(self, key: HostKey) -> str:
+        if self._files[0] == Path(os.devnull):
+            return "name a file that keeps it, UserKnownHostsFile in the configuration of ssh"
         line = shlex.quote(f"{self._name} {key.text}")
         return f"echo {line} >> {shlex.quote(str(self._files[0]))}"
 
@@ -184,6 +191,7 @@ def _append(path: Path, line: bytes) -> None:
         size = os.fstat(fd).st_size
         torn = size and os.pread(fd, 1, size - 1) != b"\n"
         os.write(fd, b"\n" + line if torn else line)
-        os.fsync(fd)
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            os.fsync(fd)
     finally:
         os.close(fd)

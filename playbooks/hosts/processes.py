@@ -74,7 +74,8 @@ class ServiceState(Struct, frozen=True):
 
     `running`: its main process is there. `processes`: all that runs of it, by pid; some may be
     left without a main process. `exit_*` and `ended_at` tell how the main process ended.
-    `word` is systemd's own for the state.
+    `word` is systemd's own for the state. `began_boot`: when its last start began, on the boot
+    clock, where that is known.
     """
 
     running: bool
@@ -88,6 +89,14 @@ class ServiceState(Struct, frozen=True):
     invocation: str = ""
     restarts: int = 0
     word: str = ""
+    began_boot: float | None = None
+
+    @property
+    def starts(self) -> tuple[float, ...]:
+        """When what runs of it was started, on the boot clock: its processes, or else itself."""
+        if self.processes:
+            return tuple(one.started_boot for one in self.processes)
+        return (self.began_boot,) if self.running and self.began_boot is not None else ()
 
     @property
     def identity(self) -> tuple[int, int, str, int]:
@@ -288,7 +297,8 @@ class ProcessVerbs:
         `sink` gets the output as it comes; while it does not return, the command waits once the
         pipe is full. `idle` is called now and then while no output comes. Timeout, `stop` and an
         exception here end the command with all it started; so does its own end, unless
-        `keep_children`. HostError kind: "start-failed".
+        `keep_children`. HostError kinds: "start-failed" where it never ran, "cut-off" where that
+        is not known.
         """
         sid = _new_sid()
         with self.connection.subscribe(sid) as stream:

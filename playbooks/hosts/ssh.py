@@ -8,7 +8,6 @@ import contextlib
 import logging
 import shlex
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from playbooks.hosts.connection import HostError
 from playbooks.hosts.identities import certificate, public
 from playbooks.hosts.known_hosts import HostKey, KnownHosts
 from playbooks.hosts.not_started import why_not_started
+from playbooks.hosts.proxy import Proxy
 from playbooks.hosts.ssh_config import Endpoint, SshTarget, route
 
 with without("invoke"):  # it is for reading ssh's configuration, which `ssh` itself does for us
@@ -48,7 +48,8 @@ class SshChannel:
     where they are known: `route(target)`. `replaces` is the pid of our own agent there whose
     connection was lost: it may not have learnt of it, and is told to end, so that its lock can be
     taken. Raises HostError, kinds: "ssh-config", "unreachable", "unknown-key", "changed-key",
-    "revoked-key", "auth", "no-sudo", "sudo-password", "no-python", "start-failed".
+    "revoked-key", "auth", "no-sudo", "sudo-password", "sudo-refused",
+    "no-python", "start-failed".
     """
 
     def __init__(
@@ -141,23 +142,28 @@ class SshChannel:
         except _LIBRARY_ERRORS:
             word = ""
         if word != "ready":
-            raise self._not_started(word)
+            raise self._not_started(word, said.chatter)
         self._channel.settimeout(None)
 
-    def _not_started(self, word: str) -> HostError:
+    def _not_started(self, word: str, chatter: str) -> HostError:
         self._channel.status_event.wait(_STATUS_LIMIT_S)
         status = self._channel.exit_status
         self._hang_up()
-        return why_not_started(self._target, self._endpoint, word, status, self.last_words())
+        said = self.last_words() or chatter
+        return why_not_started(self._target, self._endpoint, word, status, said)
 
 
 class _Words:
-    """What the program that starts the agent says, picked from what a login shell prints."""
+    """What the program that starts the agent says, picked from what a login shell prints.
+
+    `chatter` is the last line that the shell printed.
+    """
 
     def __init__(self, channel: paramiko.Channel) -> None:
         self._channel = channel
         self._deadline = time.monotonic() + STARTING_LIMIT_S
         self._rest = b""
+        self.chatter = ""
 
     def next(self) -> str:
         """The next words; none where the output ends. Raises TimeoutError."""
@@ -167,6 +173,7 @@ class _Words:
                 self._rest = rest
                 if line.startswith(MARK):
                     return line.removeprefix(MARK).decode()
+                self.chatter = line.decode("utf-8", "replace").strip() or self.chatter
                 continue
             self._channel.settimeout(max(self._deadline - time.monotonic(), 0.001))
             piece = self._channel.recv(_PIECE)
@@ -201,8 +208,9 @@ def _pass(
 ) -> paramiko.Transport:
     limit = target.connect_timeout_s
     known = KnownHosts(endpoint.known_hosts, endpoint.key_name)
-    with _reaching(endpoint, limit):
-        line = _line(endpoint, through, limit, hops)
+    proxy = Proxy(endpoint.proxy_command, hops) if endpoint.proxy_command else None
+    with _reaching(endpoint, limit, proxy):
+        line = proxy.line if proxy else _line(endpoint, through, limit, hops)
         transport = paramiko.Transport(line)
         hops.callback(transport.close)
         transport.banner_timeout = transport.auth_timeout = limit
@@ -216,7 +224,7 @@ def _pass(
 
 
 @contextlib.contextmanager
-def _reaching(endpoint: Endpoint, limit_s: float) -> Iterator[None]:
+def _reaching(endpoint: Endpoint, limit_s: float, proxy: Proxy | None = None) -> Iterator[None]:
     """Whatever keeps us from a host, as one line."""
     try:
         yield
@@ -232,6 +240,7 @@ def _reaching(endpoint: Endpoint, limit_s: float) -> Iterator[None]:
         reason = str(error) or "it hung up"
     else:
         return
+    reason = (proxy and proxy.complaint()) or reason
     raise HostError("unreachable", f"cannot reach {endpoint.where}: {reason}")
 
 
@@ -245,28 +254,11 @@ def _line(
     line: socket.socket | paramiko.Channel
     if through:
         line = through.open_channel("direct-tcpip", address, ("127.0.0.1", 0), timeout=limit_s)
-    elif endpoint.proxy_command:
-        line = _proxied(endpoint.proxy_command, hops)
     else:
         line = socket.create_connection(address, limit_s)
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     hops.callback(line.close)
     return line
-
-
-def _proxied(command: str, hops: contextlib.ExitStack) -> socket.socket:
-    ours, theirs = socket.socketpair()
-    with theirs:
-        proxy = subprocess.Popen(
-            ["/bin/sh", "-c", f"exec {command}"],
-            stdin=theirs.fileno(),
-            stdout=theirs.fileno(),
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    hops.callback(proxy.wait)
-    hops.callback(proxy.terminate)
-    return ours
 
 
 def _prefer(transport: paramiko.Transport, kinds: tuple[str, ...]) -> None:

@@ -160,7 +160,7 @@ def _endpoint(target: SshTarget, options: _Options) -> Endpoint:
     tokens = _tokens(target, options)
     address, port = tokens["h"], int(tokens["p"])
     usual_name = address.lower() if port == 22 else f"[{address.lower()}]:{port}"
-    own = (_one(options, "userknownhostsfile") or "~/.ssh/known_hosts").split()
+    own = (_one(options, "userknownhostsfile") or os.devnull).split()
     known = own + (_one(options, "globalknownhostsfile") or "").split()
     command = _one(options, "proxycommand")
     agent = _one(options, "identityagent")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Self
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 _ARGV = re.compile(r"argv\[\]=(.*?) ; ignore_errors=", re.DOTALL)
 
@@ -13,7 +13,8 @@ class UnitFacts(Struct, frozen=True):
     """`env_files` and `dropins` are in the order in which they apply.
 
     `exec` is what ExecStart= runs, each command's words joined by blanks, and `cwd` is where.
-    `need_reload`: files of the unit were changed, and systemd has not read them again.
+    `need_reload`: files of the unit were changed, and systemd has not read them again. `links`:
+    where those of its paths lead that are links, or are reached through some.
     """
 
     fragment: str
@@ -22,6 +23,11 @@ class UnitFacts(Struct, frozen=True):
     env_files: tuple[str, ...]
     exec: tuple[str, ...]
     cwd: str
+    links: Mapping[str, str] = field(default_factory=dict)
+
+    def real(self, path: str) -> str:
+        """The file itself that is meant by one of the unit's paths."""
+        return self.links.get(path, path)
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Self:
@@ -33,4 +39,5 @@ class UnitFacts(Struct, frozen=True):
             env_files=tuple(facts["env_files"]),
             exec=tuple(match[1] for one in facts["exec"] if (match := _ARGV.search(one))),
             cwd=facts["cwd"].removeprefix("!") or "/",
+            links=facts["links"],
         )

@@ -56,7 +56,7 @@ def texts(raw: bytes, field: str | None) -> pl.Series:
     With `field` a line is a JSON object, and its text what stands at that path: a text, or the
     bytes that journald writes as numbers. Bytes that are no UTF-8 stay apart, as `\\xff`.
     """
-    found = _lines(raw)
+    found = lines_of(raw)
     if field is not None:
         found = pl.Series([_at(line, field) for line in found], dtype=pl.String)
     if len(raw) > LINE_LIMIT and (found.str.len_bytes().max() or 0) > LINE_LIMIT:  # type: ignore[operator]
@@ -66,7 +66,14 @@ def texts(raw: bytes, field: str | None) -> pl.Series:
     return found.str.strip_chars_end("\r") if field is not None or b"\r" in raw else found
 
 
-def _lines(raw: bytes) -> pl.Series:
+def cut_off(lines: pl.Series) -> int:
+    """How many lines begin as a JSON object and do not end as one."""
+    begun = lines.str.contains(r'^\s*\{\s*"') & ~lines.str.contains(r"\}\s*$")
+    return int(begun.sum())
+
+
+def lines_of(raw: bytes) -> pl.Series:
+    """The lines of a block as they stand there."""
     try:
         return pl.read_lines(raw)["line"]
     except pl.exceptions.ComputeError:  # no UTF-8

@@ -25,12 +25,16 @@ class Excerpt(Struct, frozen=True):
 
 
 class Places:
-    """Where the blocks of a log begin, so that few of them are read again for few lines."""
+    """Where the blocks of a log begin, so that few of them are read again for few lines.
+
+    `lines` are all of them, `cut_off` those of JSON that have lost their end.
+    """
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
         self._offsets: list[int] = []
         self.lines = 0
+        self.cut_off = 0
 
     def add(self, block: Block, lines: int) -> int:
         """Notes the next block, of so many lines; the number of its first."""

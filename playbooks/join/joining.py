@@ -45,12 +45,14 @@ class Odd(Struct, frozen=True):
 class Joined(Struct, frozen=True):
     """The comparison; the odd keys that are kept, at most KEPT of each state, mismatches first.
 
-    `keys_of` gives for a trial's key the keys of the comparison that it stands for.
+    `keys_of` gives for a trial's key the keys of the comparison that it stands for. `cut_off` are
+    lines of JSON without their end: what they said of their key is lost.
     """
 
     comparison: Comparison
     odd: tuple[Odd, ...]
     keys_of: Mapping[str, tuple[str, ...]]
+    cut_off: int = 0
 
 
 def join(
@@ -82,7 +84,7 @@ def join(
         for ours, theirs in _parts(*shelves):
             tally.add(pair(ours, theirs, in_order=in_order))
     odd = _odd(tally.kept(), (left, right), both)
-    return Joined(tally.comparison(bad), odd, tally.keys_of)
+    return Joined(tally.comparison(bad), odd, tally.keys_of, sum(one.cut_off for one in both))
 
 
 def _keys(side: Side) -> Iterator[str]:

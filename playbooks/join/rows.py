@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 import polars as pl
 
-from playbooks.join.blocks import Block, Source, blocks, parsed, text_of, texts
+from playbooks.join.blocks import (
+    Block,
+    Source,
+    blocks,
+    cut_off,
+    lines_of,
+    parsed,
+    text_of,
+    texts,
+)
 from playbooks.join.excerpts import Places
 from playbooks.parsers.fields import find
 from playbooks.playbook import RowSpec
@@ -67,11 +76,13 @@ class _Found(NamedTuple):
 
     block: Block
     lines: int
+    cut_off: int
     rows: pl.DataFrame
 
 
 def _numbered(found: _Found, places: Places) -> pl.DataFrame:
     first = places.add(found.block, found.lines)
+    places.cut_off += found.cut_off
     return found.rows.with_columns(pl.col("line") + pl.lit(first, dtype=pl.UInt32))
 
 
@@ -81,13 +92,14 @@ def _rows(spec: RowSpec, block: Block) -> _Found:
     lines = pl.DataFrame({"text": text, "line": pl.int_range(count, dtype=pl.UInt32, eager=True)})
     if spec.skip is not None:
         lines = lines.filter(~pl.col("text").str.contains(spec.skip))
+    cut = cut_off(lines_of(block.raw) if spec.field else lines["text"]) if spec.is_json else 0
     names = tuple(dict.fromkeys((*spec.key, *spec.value)))
     found = _by_groups(lines, names, spec.match) if spec.match else _by_fields(lines, names)
     key = _joined([_part(names, one) for one in spec.key])
     values = [_part(names, one).fill_null("") for one in spec.value]
     value = _joined(values) if values else pl.lit("")
     rows = found.select(key.alias("key"), value.alias("value"), pl.col("line"))
-    return _Found(block._replace(raw=b""), count, rows.filter(pl.col("key").is_not_null()))
+    return _Found(block._replace(raw=b""), count, cut, rows.filter(pl.col("key").is_not_null()))
 
 
 def _part(names: Sequence[str], name: str) -> pl.Expr:

@@ -57,7 +57,7 @@ def system(
     document: Document,
     replicas: Replicas,
     root: Path,
-    environ: Mapping[str, str],
+    environ: Mapping[str, str] | None,
 ) -> System:
     """The system that a checked campaign.yaml in the folder `root` describes."""
     only = next(iter(shape.hosts))
@@ -79,7 +79,7 @@ def system(
             for name, one in shape.reproducers.items()
         },
         versions=_versions(shape.versions, replicas),
-        cost=Cost(**shape.cost.model_dump()),
+        cost=Cost(**shape.cost.plain()),
         budget=_budget(shape.budget),
         guards=tuple(guard(one, place) for one in shape.guard),
         on_failure=on_failure(shape.on_failure, services, place),
@@ -87,7 +87,9 @@ def system(
         history=tuple(Path(below(root, path)) for path in shape.history),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
-        secrets={name: environ[secret.env] for name, secret in shape.secrets.items()},
+        secrets={}
+        if environ is None
+        else {name: environ[secret.env] for name, secret in shape.secrets.items()},
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
@@ -292,13 +294,15 @@ def _side(
 def _command(
     shape: schema.CommandShape, fill: Callable[[str], str], filling: Filling
 ) -> tuple[Command, str]:
+    on = shape.on or filling.only
+    default = str(filling.root) if filling.system.hosts[on].local else "/"
     action = Command(
-        on=shape.on or filling.only,
+        on=on,
         do=tuple(map(fill, shape.do)),
         undo=tuple(map(fill, shape.undo)) if shape.undo else None,
         check=tuple(map(fill, shape.check)) if shape.check else None,
         timeout_s=shape.timeout,
-        cwd=below(filling.root, shape.cwd) if shape.cwd else None,
+        cwd=below(filling.root, shape.cwd) if shape.cwd else default,
     )
     script = shape.do[:2] == ["/bin/sh", "-c"]
     said = shown(action.do[-1] if script else " ".join(action.do))

@@ -54,7 +54,7 @@ def _sessions_reproducer(
 
 def _sessions(shape: sessions_schema.SessionsShape, root: Path, node: Node) -> Sessions:
     file = root / shape.prompts_file if shape.prompts_file else None
-    tools = [one.model_dump(exclude_none=True) for one in shape.tools]
+    tools = [one.plain() for one in shape.tools]
     return Sessions(
         url=shape.url,
         path=shape.path,
@@ -127,13 +127,14 @@ def _parse(shape: parse_schema.AnyParseShape | None) -> ParseSpec:
     """A shape's one field is the format; what is no outcome below it is an option of that."""
     if shape is None:
         return ParseSpec("exit")
-    ((form, below),) = shape
+    ((form, below),) = vars(shape).items()
+    said = vars(below).items()
     options = {
         name: "true" if value is True else value
-        for name, value in below
+        for name, value in said
         if isinstance(value, str) or value is True
     }
-    lists = {name: value for name, value in below if isinstance(value, list)}
+    lists = {name: value for name, value in said if isinstance(value, list)}
     return ParseSpec(
         form.removesuffix("_"),
         frozenset(lists.get("fail", ())),

@@ -2,25 +2,12 @@
 
 import re
 import warnings
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    GetJsonSchemaHandler,
-    TypeAdapter,
-    WithJsonSchema,
-)
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import PydanticCustomError
-from pydantic_core.core_schema import CoreSchema, NullableSchema, WithDefaultSchema
-
 from playbooks.expressions import Expression
+from playbooks.language.complaints import expected, refused
 from playbooks.language.durations import (
     DURATION,
     DURATION_PATTERN,
@@ -29,6 +16,8 @@ from playbooks.language.durations import (
     seconds,
     size,
 )
+from playbooks.language.marks import Node
+from playbooks.language.shapes import AlsoText, Check, Convert, Described, Least, Rewrite
 
 _T = TypeVar("_T")
 
@@ -47,23 +36,13 @@ _URL = "a URL such as http://127.0.0.1:8080/health"
 _WORDS = "a list of words, or one text for /bin/sh"
 
 
-def expected(what: str) -> PydanticCustomError:
-    """The complaint about a value that is not `what`; the value itself is added to it."""
-    return PydanticCustomError("expected", "expected {what}", {"what": what})
-
-
-def refused(what: str) -> PydanticCustomError:
-    """The complaint `what`, said as it is."""
-    return PydanticCustomError("refused", "{what}", {"what": what})
-
-
-def _pattern(pattern: str, what: str) -> tuple[AfterValidator, WithJsonSchema]:
+def _pattern(pattern: str, what: str) -> tuple[Check, Described]:
     def check(text: str) -> str:
         if re.fullmatch(pattern, text) is None:
             raise expected(what)
         return text
 
-    return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": pattern})
+    return Check(check), Described({"type": "string", "pattern": pattern})
 
 
 def _text(value: object, what: str) -> str:
@@ -179,12 +158,12 @@ def _outcome(text: str) -> str:
     return text
 
 
-def _words(value: object) -> object:
-    if isinstance(value, str) and value:
-        return ["/bin/sh", "-c", value]
-    if not isinstance(value, list) or not value or value[0] == "":
+def _words(node: Node) -> Node:
+    if isinstance(node.scalar, str) and node.scalar:
+        return _list([_text_node("/bin/sh", node), _text_node("-c", node), node], node)
+    if node.kind != "list" or not node.items or node.items[0].scalar == "":
         raise expected(_WORDS)
-    return value
+    return node
 
 
 def _scalar(value: object) -> str:
@@ -193,100 +172,46 @@ def _scalar(value: object) -> str:
     return str(value)
 
 
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+def _listed(node: Node) -> Node:
+    return _list([node], node) if isinstance(node.scalar, str) else node
 
 
-class Shape(BaseModel):
-    """A mapping with known keys only, whose values are not converted by guessing."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        defer_build=True,
-        allow_inf_nan=False,
-        model_title_generator=lambda model: model.__name__.removesuffix("Shape"),
-    )
+def _list(items: Sequence[Node], written: Node) -> Node:
+    """The list of `items`, where `written` stands for it."""
+    return Node("list", written.mark, written.key, items=tuple(items))
 
 
-def entry(title: str, description: str, default: Any = ..., **more: Any) -> Any:
-    """An entry of a mapping: `title` names its value in messages, `description` explains it.
-
-    `default` is as a file would say it, "1m30s" for instance.
-    """
-    return Field(default, title=title, description=description, validate_default=True, **more)
+def _text_node(text: str, written: Node) -> Node:
+    return Node("scalar", written.mark, written.key, text, text)
 
 
-class _WithoutNull(GenerateJsonSchema):
-    """Describes what may be written: a key is given a value or left out, there is no null."""
-
-    def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
-        return self.generate_inner(schema["schema"])
-
-    def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
-        described = super().default_schema(schema)
-        if "default" in described and described["default"] is None:
-            del described["default"]
-        return described
-
-
-def describe(model: type[Shape]) -> dict[str, Any]:
-    """The JSON Schema of `model`."""
-    return model.model_json_schema(schema_generator=_WithoutNull)
-
-
-def one_of(*keys: str) -> Discriminator:
-    """Chooses among variants by which one of `keys` a mapping holds; their tags are `=KEY`."""
-
-    def tag(value: Any) -> str | None:
-        given = [name for name in keys if isinstance(value, dict) and name in value]
-        return f"={given[0]}" if len(given) == 1 else None
-
-    return Discriminator(tag, "one_of", "expected exactly one key")
-
-
-class _AlsoText:
-    """Says in the JSON Schema of a mapping that a text may stand in its place."""
-
-    def __init__(self, text: Any) -> None:
-        self._text = text
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return {"anyOf": [TypeAdapter(self._text).json_schema(), handler(schema)]}
-
-
-def short_for(key: str, text: Any) -> tuple[BeforeValidator, _AlsoText]:
+def short_for(key: str, text: Any) -> tuple[Rewrite, AlsoText]:
     """Lets a text (of type `text`) stand for the mapping that has it under `key` alone."""
 
-    def expand(value: object) -> object:
-        return {key: value} if isinstance(value, str) else value
+    def expand(node: Node) -> Node:
+        return _holding(key, node, node) if isinstance(node.scalar, str) else node
 
-    return BeforeValidator(expand), _AlsoText(text)
+    return Rewrite(expand), AlsoText(text)
 
 
-def alone(*keys: str) -> tuple[BeforeValidator, _AlsoText]:
+def alone(*keys: str) -> tuple[Rewrite, AlsoText]:
     """Lets each of `keys`, as a text, stand for the mapping that has it with nothing below."""
 
-    def expand(value: object) -> object:
-        return {value: {}} if isinstance(value, str) and value in keys else value
+    def expand(node: Node) -> Node:
+        if node.scalar not in keys or not isinstance(node.scalar, str):
+            return node
+        return _holding(node.scalar, Node("mapping", node.mark, node.key), node)
 
-    return BeforeValidator(expand), _AlsoText(Literal[keys])
-
-
-def chosen_by(*words: str) -> Discriminator:
-    """Chooses among variants by the word under `by`; their tags are `=WORD`."""
-
-    def tag(value: Any) -> str | None:
-        by = value.get("by") if isinstance(value, dict) else None
-        return f"={by}" if by in words else None
-
-    return Discriminator(tag, "by", "expected a known word")
+    return Rewrite(expand), AlsoText(Literal[keys])
 
 
-def _schema(kind: str, pattern: str, example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": kind, "pattern": pattern, "examples": [example]})
+def _holding(key: str, value: Node, written: Node) -> Node:
+    """The mapping that has `value` alone, where `written` stands for it."""
+    return Node("mapping", written.mark, written.key, entries={key: value})
+
+
+def _schema(kind: str, pattern: str, example: str) -> Described:
+    return Described({"type": kind, "pattern": pattern, "examples": [example]})
 
 
 _WORDS_SCHEMA = {
@@ -315,34 +240,30 @@ _TEXTS_SCHEMA = {
     ]
 }
 
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Least(1)]
 Parts = Annotated[
     list[Text],
-    Field(min_length=1),
-    BeforeValidator(_listed),
-    WithJsonSchema(_TEXTS_SCHEMA),
+    Least(1),
+    Rewrite(_listed),
+    Described(_TEXTS_SCHEMA),
 ]
 Name = Annotated[str, *_pattern(NAME_PATTERN, _NAME)]
 ServiceName = Annotated[str, *_pattern(SERVICE_PATTERN, _SERVICE)]
-ServiceKey = Annotated[ServiceName, WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
+ServiceKey = Annotated[ServiceName, Described({"type": "string", "pattern": NAME_PATTERN})]
 UnitName = Annotated[str, *_pattern(UNIT_PATTERN, _UNIT)]
 Variable = Annotated[str, *_pattern(VARIABLE_PATTERN, _VARIABLE)]
-Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)]
-Scalar = Annotated[str, BeforeValidator(_scalar), WithJsonSchema({"type": ["string", "number"]})]
-Duration = Annotated[float, BeforeValidator(_seconds), _schema("string", DURATION_PATTERN, "1m30s")]
-Timeout = Annotated[Duration, AfterValidator(_positive)]
-Size = Annotated[
-    int, BeforeValidator(_size), AfterValidator(_positive), WithJsonSchema(_SIZE_SCHEMA)
-]
-Percent = Annotated[float, BeforeValidator(_percent), _schema("string", PERCENT_PATTERN, "95%")]
-Mode = Annotated[int, BeforeValidator(_mode), _schema("string", MODE_PATTERN, "0644")]
-Port = Annotated[int, AfterValidator(_port), WithJsonSchema({"type": "integer", "minimum": 1})]
-Address = Annotated[str, AfterValidator(_address), _schema("string", ADDRESS_PATTERN, "[::1]:80")]
-Url = Annotated[str, AfterValidator(_url), WithJsonSchema({"type": "string", "format": "uri"})]
-Regex = Annotated[
-    str, AfterValidator(_regex), WithJsonSchema({"type": "string", "format": "regex"})
-]
-JoinedRegex = Annotated[str, AfterValidator(_joined), WithJsonSchema(_REGEX_SCHEMA)]
-SearchedRegex = Annotated[str, AfterValidator(_searched), WithJsonSchema(_REGEX_SCHEMA)]
-OutcomeRegex = Annotated[str, AfterValidator(_outcome), WithJsonSchema(_REGEX_SCHEMA)]
-Words = Annotated[list[str], BeforeValidator(_words), WithJsonSchema(_WORDS_SCHEMA)]
+Names = Annotated[list[Name], Rewrite(_listed), Described(_NAMES_SCHEMA)]
+Scalar = Annotated[str, Convert(_scalar), Described({"type": ["string", "number"]})]
+Duration = Annotated[float, Convert(_seconds), _schema("string", DURATION_PATTERN, "1m30s")]
+Timeout = Annotated[Duration, Check(_positive)]
+Size = Annotated[int, Convert(_size), Check(_positive), Described(_SIZE_SCHEMA)]
+Percent = Annotated[float, Convert(_percent), _schema("string", PERCENT_PATTERN, "95%")]
+Mode = Annotated[int, Convert(_mode), _schema("string", MODE_PATTERN, "0644")]
+Port = Annotated[int, Check(_port), Described({"type": "integer", "minimum": 1})]
+Address = Annotated[str, Check(_address), _schema("string", ADDRESS_PATTERN, "[::1]:80")]
+Url = Annotated[str, Check(_url), Described({"type": "string", "format": "uri"})]
+Regex = Annotated[str, Check(_regex), Described({"type": "string", "format": "regex"})]
+JoinedRegex = Annotated[str, Check(_joined), Described(_REGEX_SCHEMA)]
+SearchedRegex = Annotated[str, Check(_searched), Described(_REGEX_SCHEMA)]
+OutcomeRegex = Annotated[str, Check(_outcome), Described(_REGEX_SCHEMA)]
+Words = Annotated[list[str], Rewrite(_words), Described(_WORDS_SCHEMA)]

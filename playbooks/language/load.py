@@ -8,7 +8,7 @@ import yaml
 
 from hypotheses.hypothesis import Hypothesis
 from playbooks.language import build
-from playbooks.language.complaints import check
+from playbooks.language.checking import check
 from playbooks.language.machines import check_machines, check_roots
 from playbooks.language.marks import read
 from playbooks.language.order import check_order
@@ -39,9 +39,10 @@ __all__ = [
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
-def load_system(path: Path, environ: Mapping[str, str]) -> System:
+def load_system(path: Path, environ: Mapping[str, str] | None) -> System:
     """The system under test as campaign.yaml at `path` describes it; secrets from `environ`.
 
+    Without it they are left out, for what needs none.
     Relative paths count from the file's folder, the workspace. Raises LoadError with every
     problem of the file.
     """

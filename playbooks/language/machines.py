@@ -19,9 +19,15 @@ def check_machines(document: Document) -> None:
                 document.report(node.key, f"{what}, or give it a 'state_dir' of its own")
     others = frozenset(name for name, node in hosts.items() if "ssh" in node.entries)
     for service in document.root.get("services").entries.values():
-        if _owner(service.get("host"), tuple(hosts)) in others:
-            _whole(document, service.get("process", "cwd"), service.get("process"))
+        home = _owner(service.get("host"), tuple(hosts))
+        if home in others:
+            for kind in ("process", "command"):
+                _whole(document, service.get(kind, "cwd"), service.get(kind))
+            _whole(document, service.get("command", "log"))
             _whole(document, service.get("env", "path"))
+        for hook in (*service.get("before_stop").items, *service.get("after_healthy").items):
+            if (hook.get("on").text or home) in others:
+                _whole(document, hook.get("cwd"))
     for reproducer in document.root.get("reproducers").entries.values():
         sessions = reproducer.get("http_sessions")
         if not sessions and _owner(reproducer.get("on"), tuple(hosts)) in others:
@@ -29,10 +35,12 @@ def check_machines(document: Document) -> None:
 
 
 def check_roots(document: Document, hosts: tuple[str, ...], others: Collection[str]) -> None:
-    """Reports the roots of patches on `others` that are no whole paths."""
+    """Reports roots of patches and folders of commands on `others` that are no whole paths."""
     for step in document.root.get("steps").items:
         if _owner(step.get("patch", "host"), hosts) in others:
             _whole(document, step.get("patch", "root"))
+        if _owner(step.get("command", "on"), hosts) in others:
+            _whole(document, step.get("command", "cwd"))
 
 
 def _owner(node: Node, hosts: tuple[str, ...]) -> str:

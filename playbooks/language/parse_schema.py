@@ -2,22 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import Tag
-
-from playbooks.language.fieldtypes import (
-    OutcomeRegex,
-    SearchedRegex,
-    Shape,
-    Text,
-    alone,
-    entry,
-    one_of,
-)
+from playbooks.language.fieldtypes import OutcomeRegex, SearchedRegex, Text, alone
+from playbooks.language.shapes import ONE_OF, Shape, Variant, entry
 
 
 class OutcomesShape(Shape):
-    fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", min_length=1)
-    passed: list[Text] = entry("outcomes", "The outcomes in which it did not.", [], alias="pass")
+    fail: list[Text] = entry("outcomes", "The outcomes in which the failure showed.", least=1)
+    passed: list[Text] = entry("outcomes", "The outcomes in which it did not.", [], key="pass")
     censored: list[Text] = entry("outcomes", "The outcomes cut short before it could show.", [])
 
 
@@ -92,7 +83,7 @@ class JsonlParseShape(Shape):
 
 
 class JsonParseShape(Shape):
-    json_: JsonShape = entry("options", "Reads one JSON document.", alias="json")
+    json_: JsonShape = entry("options", "Reads one JSON document.", key="json")
 
 
 class PytestParseShape(Shape):
@@ -134,22 +125,22 @@ class ServingBenchParseShape(Shape):
 _ALONE = ("pytest", "junit", "go_test_json", "go_stress", "nextest", "bazel", "hyperfine", "k6")
 
 AnyParseShape = (
-    Annotated[CountsParseShape, Tag("=counts")]
-    | Annotated[RegexParseShape, Tag("=regex")]
-    | Annotated[JsonlParseShape, Tag("=jsonl")]
-    | Annotated[JsonParseShape, Tag("=json")]
-    | Annotated[PytestParseShape, Tag("=pytest")]
-    | Annotated[JunitParseShape, Tag("=junit")]
-    | Annotated[GoTestParseShape, Tag("=go_test_json")]
-    | Annotated[GoStressParseShape, Tag("=go_stress")]
-    | Annotated[NextestParseShape, Tag("=nextest")]
-    | Annotated[BazelParseShape, Tag("=bazel")]
-    | Annotated[HyperfineParseShape, Tag("=hyperfine")]
-    | Annotated[K6ParseShape, Tag("=k6")]
-    | Annotated[ServingBenchParseShape, Tag("=serving_bench")]
+    Annotated[CountsParseShape, Variant("counts")]
+    | Annotated[RegexParseShape, Variant("regex")]
+    | Annotated[JsonlParseShape, Variant("jsonl")]
+    | Annotated[JsonParseShape, Variant("json")]
+    | Annotated[PytestParseShape, Variant("pytest")]
+    | Annotated[JunitParseShape, Variant("junit")]
+    | Annotated[GoTestParseShape, Variant("go_test_json")]
+    | Annotated[GoStressParseShape, Variant("go_stress")]
+    | Annotated[NextestParseShape, Variant("nextest")]
+    | Annotated[BazelParseShape, Variant("bazel")]
+    | Annotated[HyperfineParseShape, Variant("hyperfine")]
+    | Annotated[K6ParseShape, Variant("k6")]
+    | Annotated[ServingBenchParseShape, Variant("serving_bench")]
 )
 
 ParseShape = Annotated[
-    Annotated[AnyParseShape, one_of("counts", "regex", "jsonl", "json", *_ALONE, "serving_bench")],
+    Annotated[AnyParseShape, ONE_OF],
     *alone(*_ALONE, "serving_bench"),
 ]

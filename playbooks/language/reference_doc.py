@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from playbooks.language.schema import json_schemas
+from playbooks.language.json_schema import json_schemas
 
 Schema = Mapping[str, Any]
 

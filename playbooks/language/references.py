@@ -1,6 +1,6 @@
 """Checks what a file refers to: names, files, variables, secrets.
 
-All of it reads the nodes, not the models, so that it also works beside what does not fit.
+All of it reads the nodes, not the shapes, so that it also works beside what does not fit.
 """
 
 import re
@@ -25,7 +25,7 @@ from playbooks.templates import TemplateError, names, render, unset
 SECRET_LENGTH = 8
 
 
-def check_system(document: Document, replicas: Replicas, environ: Mapping[str, str]) -> None:
+def check_system(document: Document, replicas: Replicas, environ: Mapping[str, str] | None) -> None:
     """Reports what campaign.yaml refers to and is not there."""
     root = document.root
     hosts = tuple(root.get("hosts").entries)
@@ -50,8 +50,9 @@ def check_system(document: Document, replicas: Replicas, environ: Mapping[str, s
     check_watch(document, root, hosts, services)
     _groups(document, root.get("restart_groups"), services, replicas)
     _ports(document, root.get("services"), hosts)
-    for name, secret in root.get("secrets").entries.items():
-        _secret(document, name, secret.get("env"), environ)
+    if environ is not None:
+        for name, secret in root.get("secrets").entries.items():
+            _secret(document, name, secret.get("env"), environ)
 
 
 def _env_method(document: Document, service: Node) -> None:

@@ -2,21 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Tag
-
-from playbooks.language.fieldtypes import (
-    Name,
-    Scalar,
-    Shape,
-    Text,
-    Timeout,
-    Variable,
-    Words,
-    entry,
-    one_of,
-)
+from playbooks.language.fieldtypes import Name, Scalar, Text, Timeout, Variable, Words
 from playbooks.language.parse_schema import OwnOutcomesShape, ParseShape
 from playbooks.language.sessions_schema import SessionsShape
+from playbooks.language.shapes import ONE_OF, Shape, Variant, entry
 
 
 class _ReproducerShape(Shape):
@@ -54,7 +43,7 @@ class SessionsReproducerShape(_ReproducerShape):
 
 
 ReproducerShape = Annotated[
-    Annotated[CommandReproducerShape, Tag("=command")]
-    | Annotated[SessionsReproducerShape, Tag("=http_sessions")],
-    one_of("command", "http_sessions"),
+    Annotated[CommandReproducerShape, Variant("command")]
+    | Annotated[SessionsReproducerShape, Variant("http_sessions")],
+    ONE_OF,
 ]

@@ -1,12 +1,10 @@
-"""The language of playbooks and hypotheses files, as pydantic models.
+"""The language of playbooks and hypotheses files, as shapes.
 
-The models check shape and say what each key means; what refers to something else is checked
-elsewhere. Their JSON Schemas, with that of campaign.yaml, are what `campaign schema` prints.
+The shapes say what each key means and may hold; what refers to something else is checked
+elsewhere.
 """
 
-from typing import Annotated, Any, Literal
-
-from pydantic import Tag
+from typing import Annotated, Literal
 
 from playbooks.language.fieldtypes import (
     JoinedRegex,
@@ -18,19 +16,14 @@ from playbooks.language.fieldtypes import (
     Regex,
     Scalar,
     ServiceName,
-    Shape,
     Size,
     Text,
     Timeout,
     Variable,
-    chosen_by,
-    describe,
-    entry,
-    one_of,
     short_for,
 )
 from playbooks.language.service_schema import RequestShape, UndoableShape
-from playbooks.language.system_schema import CampaignFile
+from playbooks.language.shapes import ONE_OF, Chosen, Shape, Variant, entry
 from playbooks.probes import Probe
 
 
@@ -40,13 +33,13 @@ class _PatchShape(Shape):
         "hosts",
         "In place of `host`: it is made on each of them; {{ host }} in root is its name.",
         None,
-        min_length=1,
+        least=1,
     )
     services: list[ServiceName] | None = entry(
         "services",
         "In place of `host`: it is made where these and their replicas are.",
         None,
-        min_length=1,
+        least=1,
     )
     root: Text = entry("folder", "The folder the change stays below, relative to the workspace.")
     removes: Names = entry("hypotheses", "The suspected causes that this removes.", [])
@@ -80,25 +73,23 @@ class ProbePatchShape(_PatchShape):
 
 
 PatchShape = Annotated[
-    Annotated[DiffPatchShape, Tag("=diff")]
-    | Annotated[UploadPatchShape, Tag("=upload")]
-    | Annotated[ReplacePatchShape, Tag("=replace")]
-    | Annotated[ProbePatchShape, Tag("=probe")],
-    one_of("diff", "upload", "replace", "probe"),
+    Annotated[DiffPatchShape, Variant("diff")]
+    | Annotated[UploadPatchShape, Variant("upload")]
+    | Annotated[ReplacePatchShape, Variant("replace")]
+    | Annotated[ProbePatchShape, Variant("probe")],
+    ONE_OF,
 ]
 
 
 class EnvShape(Shape):
-    services: list[ServiceName] = entry("services", "Whose environment is changed.", min_length=1)
+    services: list[ServiceName] = entry("services", "Whose environment is changed.", least=1)
     set: dict[Variable, str] = entry("variables", "Variables and their values, as text.", {})
     unset: list[Variable] = entry("variables", "Variables to take away.", [])
     removes: Names = entry("hypotheses", "The suspected causes that this removes.", [])
 
 
 class RestartShape(Shape):
-    services: list[ServiceName] = entry(
-        "services", "What to restart, with its groups.", min_length=1
-    )
+    services: list[ServiceName] = entry("services", "What to restart, with its groups.", least=1)
     action: Literal["restart", "reload"] = entry(
         "word", "restart, or reload: read files again without going down.", "restart"
     )
@@ -136,7 +127,7 @@ class ReproduceShape(Shape):
 
 
 class CollectShape(Shape):
-    services: list[ServiceName] = entry("services", "Whose logs to keep.", min_length=1)
+    services: list[ServiceName] = entry("services", "Whose logs to keep.", least=1)
     grep: Regex | None = entry("regex", "Keeps only lines that this finds.", None)
     max_bytes: Size = entry("size", "How much of each log to keep.", "256MiB")
 
@@ -171,10 +162,10 @@ class CheckpointSideShape(Shape):
 
 
 SideShape = Annotated[
-    Annotated[LogSideShape, Tag("=log")]
-    | Annotated[OutputSideShape, Tag("=output")]
-    | Annotated[CheckpointSideShape, Tag("=checkpoint")],
-    one_of("log", "output", "checkpoint"),
+    Annotated[LogSideShape, Variant("log")]
+    | Annotated[OutputSideShape, Variant("output")]
+    | Annotated[CheckpointSideShape, Variant("checkpoint")],
+    ONE_OF,
 ]
 
 
@@ -193,7 +184,9 @@ class CompareShape(Shape):
 
 class CommandShape(UndoableShape):
     on: Name | None = entry("host", "Where it runs; may be left out for the only host.", None)
-    cwd: Text | None = entry("folder", "Where they run, relative to the workspace.", None)
+    cwd: Text | None = entry(
+        "folder", "Where they run: here else in the workspace, on other hosts in /.", None
+    )
 
 
 class HttpShape(RequestShape):
@@ -244,16 +237,16 @@ class HttpStep(StepShape):
 
 
 AnyStep = Annotated[
-    Annotated[PatchStep, Tag("=patch")]
-    | Annotated[EnvStep, Tag("=env")]
-    | Annotated[RestartStep, Tag("=restart")]
-    | Annotated[ReproduceStep, Tag("=reproduce")]
-    | Annotated[CollectStep, Tag("=collect")]
-    | Annotated[CompareStep, Tag("=compare")]
-    | Annotated[CommandStep, Tag("=command")]
-    | Annotated[WaitStep, Tag("=wait")]
-    | Annotated[HttpStep, Tag("=http")],
-    one_of("patch", "env", "restart", "reproduce", "collect", "compare", "command", "wait", "http"),
+    Annotated[PatchStep, Variant("patch")]
+    | Annotated[EnvStep, Variant("env")]
+    | Annotated[RestartStep, Variant("restart")]
+    | Annotated[ReproduceStep, Variant("reproduce")]
+    | Annotated[CollectStep, Variant("collect")]
+    | Annotated[CompareStep, Variant("compare")]
+    | Annotated[CommandStep, Variant("command")]
+    | Annotated[WaitStep, Variant("wait")]
+    | Annotated[HttpStep, Variant("http")],
+    ONE_OF,
 ]
 
 
@@ -278,10 +271,10 @@ class MismatchShape(Shape):
 
 
 VerdictShape = Annotated[
-    Annotated[RateShape, Tag("=rate")]
-    | Annotated[TimeShape, Tag("=time")]
-    | Annotated[MismatchShape, Tag("=mismatch")],
-    chosen_by("rate", "time", "mismatch"),
+    Annotated[RateShape, Variant("rate")]
+    | Annotated[TimeShape, Variant("time")]
+    | Annotated[MismatchShape, Variant("mismatch")],
+    Chosen("by"),
 ]
 
 
@@ -299,15 +292,13 @@ class PlaybookFile(Shape):
     question: str = entry("question", "What it asks.", "")
     predicts: PredictsShape = entry("predictions", "What each answer looks like.", {})
     vars: dict[Variable, Scalar] = entry("variables", "Variables for its templates.", {})
-    arms: list[Name] | None = entry(
-        "arms", "Two or more configurations to compare.", None, min_length=2
-    )
+    arms: list[Name] | None = entry("arms", "Two or more configurations to compare.", None, least=2)
     schedule: Literal["alternate", "abba", "randomised"] | None = entry(
         "word", "How the arms follow each other in a block: alternate unless said.", None
     )
     blocks: int = entry("number", "How often that is gone through.", 1, ge=1, le=100)
     seed: int | None = entry("number", "What draws a randomised order; else drawn.", None, ge=0)
-    steps: list[AnyStep] = entry("steps", "What is done, in order.", min_length=1)
+    steps: list[AnyStep] = entry("steps", "What is done, in order.", least=1)
     verdict: VerdictShape | None = entry("rule", "How the run is judged.", None)
     conflicts_with: Names = entry("playbooks", "Those it never shares a restart with.", [])
 
@@ -324,15 +315,4 @@ class HypothesisShape(Shape):
 class HypothesesFile(Shape):
     """A file of hypotheses, to import."""
 
-    hypotheses: dict[Name, HypothesisShape] = entry("hypotheses", "Each by its slug.", min_length=1)
-
-
-def json_schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schemas (2020-12) of the files: `campaign`, `playbook` and `hypotheses`."""
-    files: dict[str, type[Shape]] = {
-        "campaign": CampaignFile,
-        "playbook": PlaybookFile,
-        "hypotheses": HypothesesFile,
-    }
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {name: dialect | describe(model) for name, model in files.items()}
+    hypotheses: dict[Name, HypothesisShape] = entry("hypotheses", "Each by its slug.", least=1)

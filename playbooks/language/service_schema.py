@@ -1,8 +1,6 @@
-"""The language of the services of campaign.yaml, as pydantic models."""
+"""The language of the services of campaign.yaml, as shapes."""
 
 from typing import Annotated, Literal
-
-from pydantic import Tag
 
 from playbooks.language.fieldtypes import (
     Address,
@@ -10,7 +8,6 @@ from playbooks.language.fieldtypes import (
     Name,
     Port,
     Regex,
-    Shape,
     Size,
     Text,
     Timeout,
@@ -18,10 +15,9 @@ from playbooks.language.fieldtypes import (
     Url,
     Variable,
     Words,
-    entry,
-    one_of,
     short_for,
 )
+from playbooks.language.shapes import ONE_OF, Shape, Variant, entry
 
 
 class ProcessShape(Shape):
@@ -97,11 +93,11 @@ class LogHealthShape(_HealthShape):
 
 
 HealthShape = Annotated[
-    Annotated[HttpHealthShape, Tag("=http")]
-    | Annotated[TcpHealthShape, Tag("=tcp")]
-    | Annotated[CommandHealthShape, Tag("=command")]
-    | Annotated[LogHealthShape, Tag("=log")],
-    one_of("http", "tcp", "command", "log"),
+    Annotated[HttpHealthShape, Variant("http")]
+    | Annotated[TcpHealthShape, Variant("tcp")]
+    | Annotated[CommandHealthShape, Variant("command")]
+    | Annotated[LogHealthShape, Variant("log")],
+    ONE_OF,
 ]
 
 
@@ -118,10 +114,10 @@ class LogProofShape(Shape):
 
 
 ProofShape = Annotated[
-    Annotated[HttpProofShape, Tag("=http")]
-    | Annotated[CommandProofShape, Tag("=command")]
-    | Annotated[LogProofShape, Tag("=log")],
-    one_of("http", "command", "log"),
+    Annotated[HttpProofShape, Variant("http")]
+    | Annotated[CommandProofShape, Variant("command")]
+    | Annotated[LogProofShape, Variant("log")],
+    ONE_OF,
 ]
 
 
@@ -166,10 +162,10 @@ class CommandAvailabilityShape(_AvailabilityShape):
 
 
 AvailabilityShape = Annotated[
-    Annotated[HttpAvailabilityShape, Tag("=http")]
-    | Annotated[TcpAvailabilityShape, Tag("=tcp")]
-    | Annotated[CommandAvailabilityShape, Tag("=command")],
-    one_of("http", "tcp", "command"),
+    Annotated[HttpAvailabilityShape, Variant("http")]
+    | Annotated[TcpAvailabilityShape, Variant("tcp")]
+    | Annotated[CommandAvailabilityShape, Variant("command")],
+    ONE_OF,
 ]
 
 
@@ -179,7 +175,7 @@ class _ServiceShape(Shape):
         "hosts",
         "In place of `host`: it has a replica on each, `NAME@HOST`. {{ host }} is the host's name.",
         None,
-        min_length=1,
+        least=1,
     )
     env: EnvMethodShape | None = entry("method", "How its environment is edited.", None)
     health: list[HealthShape] = entry("health checks", "What must hold for it to be healthy.", [])
@@ -213,8 +209,8 @@ class CommandServiceShape(_ServiceShape):
 
 
 ServiceShape = Annotated[
-    Annotated[ProcessServiceShape, Tag("=process")]
-    | Annotated[SystemdServiceShape, Tag("=systemd")]
-    | Annotated[CommandServiceShape, Tag("=command")],
-    one_of("process", "systemd", "command"),
+    Annotated[ProcessServiceShape, Variant("process")]
+    | Annotated[SystemdServiceShape, Variant("systemd")]
+    | Annotated[CommandServiceShape, Variant("command")],
+    ONE_OF,
 ]

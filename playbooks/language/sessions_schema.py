@@ -2,22 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import JsonValue, Tag, WithJsonSchema
-
-from playbooks.language.fieldtypes import (
-    Duration,
-    Name,
-    Scalar,
-    SearchedRegex,
-    Shape,
-    Text,
-    Timeout,
-    entry,
-    one_of,
-)
+from playbooks.language.fieldtypes import Duration, Name, Scalar, SearchedRegex, Text, Timeout
+from playbooks.language.shapes import ONE_OF, Described, Shape, Variant, entry
 from playbooks.sessions.spec import MARKUP, OUTCOMES
 
-_Mapping = Annotated[dict[str, JsonValue], WithJsonSchema({"type": "object"})]
+_Mapping = Annotated[dict[str, object], Described({"type": "object"})]
 
 
 class FunctionShape(Shape):
@@ -63,10 +52,10 @@ class FitsShape(Shape):
 
 
 CheckShape = Annotated[
-    Annotated[FindShape, Tag("=find")]
-    | Annotated[LacksShape, Tag("=lacks")]
-    | Annotated[FitsShape, Tag("=fits")],
-    one_of("find", "lacks", "fits"),
+    Annotated[FindShape, Variant("find")]
+    | Annotated[LacksShape, Variant("lacks")]
+    | Annotated[FitsShape, Variant("fits")],
+    ONE_OF,
 ]
 
 
@@ -104,7 +93,7 @@ class SessionsShape(Shape):
     extra_body: _Mapping = entry("fields", "More fields of each request, as they are.", {})
     key: KeyShape = entry("place", "Where a session's key is, which joins it to logs.", {})
     leak: list[SearchedRegex] = entry(
-        "regexes", "What content must not have: markup of tool calls.", list(MARKUP), min_length=1
+        "regexes", "What content must not have: markup of tool calls.", list(MARKUP), least=1
     )
     checks: dict[Name, CheckShape] = entry("checks", "Outcomes of your own.", {})
     classify: list[Name] | None = entry(
@@ -112,6 +101,6 @@ class SessionsShape(Shape):
         "The outcomes that are looked for; the first that is given counts. Else"
         f" {', '.join(OUTCOMES)}, with `checks` after `leak`.",
         None,
-        min_length=1,
+        least=1,
     )
     spread: SpreadShape | None = entry("engine", "Whose machines drive the sessions.", None)

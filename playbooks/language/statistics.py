@@ -1,9 +1,11 @@
-"""The `statistics:` of campaign.yaml: what the model assumes, as pydantic models."""
+"""The `statistics:` of campaign.yaml: what the model assumes, as shapes."""
 
-from pydantic import model_validator
+from typing import Self
 
 from hypotheses.assumptions import Grid, Settings
-from playbooks.language.fieldtypes import Percent, Shape, entry, refused
+from playbooks.language.complaints import refused
+from playbooks.language.fieldtypes import Percent
+from playbooks.language.shapes import Shape, entry
 
 
 class WeightedShape(Shape):
@@ -17,13 +19,13 @@ class WeightedShape(Shape):
 
 class GridShape(Shape):
     p0: list[Percent] | None = entry(
-        "percentages", "The baseline rates that are possible, all alike.", None, min_length=1
+        "percentages", "The baseline rates that are possible, all alike.", None, least=1
     )
     residual: list[WeightedShape] | None = entry(
-        "weighted values", "The shares of the rate that a removal may leave.", None, min_length=1
+        "weighted values", "The shares of the rate that a removal may leave.", None, least=1
     )
     rho: list[WeightedShape] | None = entry(
-        "weighted values", "How far trials after one restart may be alike.", None, min_length=1
+        "weighted values", "How far trials after one restart may be alike.", None, least=1
     )
 
 
@@ -46,8 +48,7 @@ class StatisticsShape(Shape):
     max_trials: int = entry("number", "The most trials that a restart is planned with.", 40)
     price: float = entry("share", "The share of the best bits a second that ends a restart.", 0.6)
 
-    @model_validator(mode="after")
-    def _make_sense(self) -> "StatisticsShape":
+    def make_sense(self) -> Self:
         """Refuses what the model has no use for, in the model's own words."""
         try:
             self.settings()
@@ -57,9 +58,9 @@ class StatisticsShape(Shape):
 
     def settings(self) -> Settings:
         """What the model assumes. Raises ValueError where it cannot."""
-        own = {name: getattr(self, name) for name in type(self).model_fields}
+        own = dict(vars(self))
         del own["prior"], own["grid"]
-        return Settings(grid=self._grid(), **self.prior.model_dump(), **own)
+        return Settings(grid=self._grid(), **self.prior.plain(), **own)
 
     def _grid(self) -> Grid | None:
         if self.grid is None:

@@ -1,8 +1,6 @@
-"""The language of campaign.yaml, as pydantic models: shape, and what each key means."""
+"""The language of campaign.yaml, as shapes: shape, and what each key means."""
 
 from typing import Annotated, Literal
-
-from pydantic import Tag
 
 from playbooks.language.fieldtypes import (
     Address,
@@ -11,17 +9,15 @@ from playbooks.language.fieldtypes import (
     Port,
     ServiceKey,
     ServiceName,
-    Shape,
     Text,
     Timeout,
     Url,
     Variable,
     Words,
-    entry,
-    one_of,
 )
 from playbooks.language.reproducer_schema import ReproducerShape
 from playbooks.language.service_schema import RequestShape, ServiceShape
+from playbooks.language.shapes import ONE_OF, Shape, Variant, entry
 from playbooks.language.statistics import StatisticsShape
 
 
@@ -48,8 +44,8 @@ class SshHostShape(_HostShape):
 
 
 HostShape = Annotated[
-    Annotated[LocalHostShape, Tag("=local")] | Annotated[SshHostShape, Tag("=ssh")],
-    one_of("local", "ssh"),
+    Annotated[LocalHostShape, Variant("local")] | Annotated[SshHostShape, Variant("ssh")],
+    ONE_OF,
 ]
 
 
@@ -78,10 +74,10 @@ class CommandGuardShape(_GuardShape):
 
 
 GuardShape = Annotated[
-    Annotated[HttpGuardShape, Tag("=http")]
-    | Annotated[TcpGuardShape, Tag("=tcp")]
-    | Annotated[CommandGuardShape, Tag("=command")],
-    one_of("http", "tcp", "command"),
+    Annotated[HttpGuardShape, Variant("http")]
+    | Annotated[TcpGuardShape, Variant("tcp")]
+    | Annotated[CommandGuardShape, Variant("command")],
+    ONE_OF,
 ]
 
 
@@ -106,7 +102,7 @@ _Ending = Literal["finished", "failed", "aborted", "dirty"]
 
 class _NoticeShape(Shape):
     when: list[_Ending] = entry(
-        "words", "How it ended.", ["finished", "failed", "aborted", "dirty"], min_length=1
+        "words", "How it ended.", ["finished", "failed", "aborted", "dirty"], least=1
     )
 
 
@@ -119,8 +115,8 @@ class UrlNoticeShape(_NoticeShape):
 
 
 NoticeShape = Annotated[
-    Annotated[CommandNoticeShape, Tag("=command")] | Annotated[UrlNoticeShape, Tag("=url")],
-    one_of("command", "url"),
+    Annotated[CommandNoticeShape, Variant("command")] | Annotated[UrlNoticeShape, Variant("url")],
+    ONE_OF,
 ]
 
 
@@ -148,8 +144,8 @@ class CampaignFile(Shape):
 
     campaign: Name = entry("name", "The campaign's name.")
     symptom: Text = entry("symptom", "What goes wrong, in a sentence.")
-    hosts: dict[Name, HostShape] = entry("hosts", "The machines.", min_length=1)
-    services: dict[ServiceKey, ServiceShape] = entry("services", "What runs there.", min_length=1)
+    hosts: dict[Name, HostShape] = entry("hosts", "The machines.", least=1)
+    services: dict[ServiceKey, ServiceShape] = entry("services", "What runs there.", least=1)
     restart_groups: list[list[ServiceName]] = entry(
         "groups",
         "Services that are only ever restarted together, in the order of their start; of replicas"

@@ -17,6 +17,10 @@ from playbooks.parsers.lines import LINE_LIMIT, Line, Lines, plural
 MAX_TRIALS = 1_000_000
 """More trials than this in one total are taken for a misread number."""
 
+_UNANSWERED = re.compile(
+    r"(?i)connection(?:error:)? (?:was )?(?:refused|reset)|econn(?:refused|reset)"
+    r"|no route to host|name or service not known"
+)
 _STACK_TRACE = re.compile(
     r"\s*(?:Traceback \(most recent call last\)|Fatal Python error|Exception in thread "
     r"|panic: |goroutine [0-9]+ \[|thread '[^']*' .{0,40}panicked at|Segmentation fault)"
@@ -175,10 +179,12 @@ class OutputParser:
             return
         last = self._last_stderr or self._last
         said = f"; its last line: {quoted(last)}" if last else ""
-        raise ParseError(
-            f"{exit} after {plural(self._done, 'trial')}: the reproducer itself failed{said}; "
-            f"it must exit {self._codes()} once it ran to its end, whatever it found"
-        )
+        what = "the reproducer itself failed"
+        advice = f"it must exit {self._codes()} once it ran to its end, whatever it found"
+        if _UNANSWERED.search(last):
+            what = "nothing answered the reproducer"
+            advice = "see that the services run, and that it asks the right address"
+        raise ParseError(f"{exit} after {plural(self._done, 'trial')}: {what}{said}; {advice}")
 
     def _codes(self) -> str:
         codes = sorted({0, *self._form.exits})

@@ -95,18 +95,19 @@ def method(layer: Layer) -> str:
 
 
 def _unit_layers(env: EnvMethod | None, facts: UnitFacts, read: ReadFile) -> Iterator[Layer]:
-    ours = [env.path] if env is not None and env.via == "dropin" else []
-    beside = [path for path in facts.dropins if path not in ours]
-    by_name = sorted([*beside, *ours], key=lambda path: PurePosixPath(path).name)
+    paths = list(facts.dropins)
+    if env is not None and env.via == "dropin" and env.path not in map(facts.real, paths):
+        paths.append(env.path)
+    by_name = sorted(paths, key=lambda path: PurePosixPath(path).name)
     unset: list[Layer] = []
-    for path in (facts.fragment, *by_name):
+    for path in map(facts.real, (facts.fragment, *by_name)):
         text = read(path)
         if text is None:
             continue
         names = dropins.unset_names(text)
         yield Layer("dropin", path, dropins.read(text))
         unset.append(Layer("dropin", path, {}, names))
-    for path in facts.env_files:
+    for path in map(facts.real, facts.env_files):
         yield from _env_file(path, read)
     yield from unset
 
@@ -129,7 +130,7 @@ def _scripts(service: Service, facts: UnitFacts | None) -> Iterator[str]:
             is_program = str(PurePosixPath(path).parent) in _PROGRAMS
             named = by_shell or word.endswith(".sh") or (position == 0 and "/" in word)
             if named and not is_program:
-                yield path
+                yield facts.real(path) if facts is not None else path
 
 
 def _commands(service: Service, facts: UnitFacts | None) -> Iterator[tuple[list[str], str]]:

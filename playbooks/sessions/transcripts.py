@@ -1,6 +1,7 @@
 """Transcripts of sessions, read back from the file that the child wrote: one a line."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,13 @@ def _transcript(facts: dict[str, Any]) -> Transcript:
     )
     lists = {"keys": tuple(facts["keys"]), "messages": tuple(facts["messages"])}
     return Transcript(**{**facts, **lists, "rounds": rounds})
+
+
+def commonest_why(path: Path, outcome: str) -> str:
+    """Why most of the sessions with `outcome` ended so; "" where transcripts tell no reason."""
+    found = (json.loads(line) for line in _lines(path))
+    reasons = Counter(one["why"] for one in found if one["outcome"] == outcome)
+    return next((str(why) for why, _ in reasons.most_common(1)), "")
 
 
 class Latency(Struct, frozen=True):

@@ -1,7 +1,9 @@
 """An agent whose operator is gone: it waits for the lease, then puts its host back by itself."""
 
+import contextlib
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +17,8 @@ from playbooks.hosts.host import Change, Host
 from playbooks.hosts.lapse import Lapse
 from playbooks.hosts.specs import EmbeddedSpec, spec_of
 from playbooks.services.specs import specs_of
+from playbooks.system import CommandSpec, ProcessSpec, Service, System
 from playbooks.system import Host as Machine
-from playbooks.system import ProcessSpec, Service, System
 
 OpenHost = Callable[..., Host]
 
@@ -83,6 +85,45 @@ def test_it_puts_back_and_restarts_what_ran_a_change(open_host: OpenHost, tmp_pa
     assert state.pid == lapse.cycle.started["svc"].pid != started.pid
     assert guest.service_last_lines(spec)[-1] == "runs plain"
     check_settled(guest, open_host, spec)
+
+
+@pytest.mark.parametrize("cut_off", [False, True])
+def test_a_service_without_processes_is_restarted_by_its_own_start(
+    open_host: OpenHost, tmp_path: Path, cut_off: bool
+) -> None:
+    """As for pods and containers: nothing of it is to be seen here. `cut_off`: it came up, and
+
+    the command that started it had not ended when the operator was gone.
+    """
+    up, seen = tmp_path / "up", tmp_path / "seen"
+    wait = f"; test -s {tmp_path}/stop || sleep 600" if cut_off else ""
+    sh = "/bin/sh", "-c"
+    spec = CommandSpec(
+        start=(*sh, f"cat mode > {seen}; touch {up}{wait}"),
+        stop=("rm", str(up)),
+        status=("test", "-e", str(up)),
+        cwd=str(tmp_path / "tree"),
+    )
+    service = Service("svc", "here", spec)
+    system = System("c", "s", tmp_path, {"here": Machine("here")}, {"svc": service})
+    first = open_host(lease_s=SHORT_S)
+    change(first, tmp_path / "tree", specs_of(system, "here"))
+    starting = threading.Thread(target=lambda: _start(first, service), daemon=True)
+    starting.start()
+    await_that(up.exists, "the service to be up")
+    if not cut_off:
+        starting.join(PATIENCE_S)
+    (tmp_path / "stop").write_text("the next start ends")
+    vanish(first)
+    lapse = ended(open_host(lock=False))
+    assert lapse.cycle is not None
+    assert lapse.cycle.healthy.keys() == {"svc"}
+    assert seen.read_text() == "plain\n"
+
+
+def _start(host: Host, service: Service) -> None:
+    with contextlib.suppress(HostError, HostLost):
+        host.service_start(spec_of(service))
 
 
 def check_settled(guest: Host, open_host: OpenHost, spec: EmbeddedSpec) -> None:

@@ -78,7 +78,7 @@ def test_what_stands_in_the_way_is_named(guest: Host, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     assert guest.obstacle(str(tmp_path), "folder") == f"{tmp_path / 'folder'} is no regular file"
-    assert guest.obstacle(str(tmp_path), "link") == f"{tmp_path / 'link'} is no regular file"
+    assert guest.obstacle(str(tmp_path), "link") == f"it is a link to {tmp_path / 'folder'}"
     for root, path, kind in ((str(tmp_path), "link/a", "escape"), ("/nowhere", "a", "no-root")):
         with pytest.raises(HostError) as refused:
             guest.obstacle(root, path)

@@ -89,6 +89,21 @@ def test_journalds_json_from_standard_input_beside_fields(
     assert run(["compare", "a.jsonl", "a.jsonl", *fields]) == 0
 
 
+def test_lines_of_json_without_their_end_are_lost(folder: Path, capsys: Capture) -> None:
+    whole = "".join(json.dumps({"seed": n, "sum": "x"}) + "\n" for n in range(9))
+    torn = whole.replace('{"seed": 3, "sum": "x"}', '{"seed": 3, "su')[:-5]
+    (folder / "whole.jsonl").write_text(whole)
+    (folder / "torn.jsonl").write_text("{INFO} up\n" + torn)
+    fields = ["--key", "seed", "--value", "sum"]
+    assert run(["compare", "whole.jsonl", "torn.jsonl", *fields]) == 0
+    told = capsys.readouterr().out
+    assert "9 keys, 7 match, 0 mismatch, 2 left only" in told
+    assert "lines of JSON that were cut off: 2; nobody knows which keys are missing" in told
+    (folder / "few.jsonl").write_text(whole[:40])
+    assert run(["compare", "few.jsonl", "few.jsonl", *fields, "--expect", "match", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["lost"] == 2  # one a side
+
+
 def test_keys_known_to_be_bad(folder: Path, capsys: Capture) -> None:
     (folder / "bad.log").write_text("corrupted room=7\ncorrupted room=9\n")
     bad = ["--known-bad", "bad.log", "--bad-match", r"room=(?P<key>\d+)"]

@@ -35,6 +35,21 @@ def test_init_overwrites_nothing_and_makes_a_missing_ledger(tmp_path: Path) -> N
     assert made.run("status").returncode == 0
 
 
+def test_what_gives_no_secret_to_anyone_needs_none(tmp_path: Path) -> None:
+    made = Toy(tmp_path, 0)
+    assert made.run("init").returncode == 0
+    (tmp_path / "campaign.db").unlink()
+    with (tmp_path / "campaign.yaml").open("a", encoding="utf-8") as config:
+        config.write("budget: {restarts: 7}\nsecrets: {KEY: {env: NOT_SET_ANYWHERE}}\n")
+    assert made.run("init").stdout.splitlines()[0] == "wrote campaign.db"
+    assert "0 of 7 restarts" in made.run("status").stdout
+    recovered = made.run("recover")
+    assert (recovered.returncode, recovered.stderr) == (0, "")
+    planned = made.run("plan", "baseline")
+    assert planned.returncode == 2
+    assert "secret 'KEY': environment variable NOT_SET_ANYWHERE is not set" in planned.stderr
+
+
 def test_init_into_what_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     refused = Toy(tmp_path, 0).run("init", "file/below")

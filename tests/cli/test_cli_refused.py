@@ -204,7 +204,11 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(small_disk: Path) -> None:
         assert run.said.count("campaign.db: the disk is full") == 1
         assert "Everything was put back." in run.said
         assert made.tree() == before
-        (small_disk / "rest").unlink()
+        fill(small_disk / "more")
+        read = made.run("status")
+        assert (read.returncode, "campaign.db: the disk is full" in read.stderr) == (6, True)
+        for name in ("rest", "more"):
+            (small_disk / name).unlink()
         assert states(made) == [("failed", "clean")]
         assert made.run("recover").stdout == "Nothing to recover.\n"
     finally:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -193,6 +194,14 @@ def test_a_reader_may_go_away(ready: Toy) -> None:
         )
         os.close(writing)
         assert (told.returncode, told.stderr) == (0, "")
+
+
+def test_closed_streams_are_as_good_as_none(ready: Toy) -> None:
+    words = shlex.join(ready.command("run", "baseline", "-y"))
+    assert subprocess.run(["sh", "-c", f"{words} <&- >&- 2>&-"], check=False).returncode == 0
+    words = shlex.join(ready.command("runs", "log", "baseline"))
+    told = subprocess.run(["sh", "-c", f"{words} >&-"], stderr=subprocess.PIPE, check=False)
+    assert (told.returncode, told.stderr) == (0, b"")
 
 
 def test_a_full_output_is_no_traceback(ready: Toy) -> None:

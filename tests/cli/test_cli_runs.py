@@ -63,9 +63,13 @@ def test_runs_are_listed_newest_first_by_what_is_asked(finished: Toy) -> None:
 def test_a_run_is_found_by_part_of_its_id(finished: Toy) -> None:
     second, fix, first = ids(finished)
     assert finished.run("runs", "show", fix[4:8]).stdout.startswith(f"{fix}: completed, clean")
-    ambiguous = finished.run("runs", "show", "baseline")
+    assert finished.run("runs", "show", "baseline").stdout.startswith(f"{second}: ")
+    ambiguous = finished.run("runs", "show", "baselin")
     assert ambiguous.returncode == 2
-    assert f"'baseline' matches 2 runs: {second}, {first}; say which" in ambiguous.stderr
+    assert f"'baselin' matches 2 runs: {second}, {first}; say which" in ambiguous.stderr
+    part = finished.run("runs", "retract", fix[4:8], "--reason", "a part is too little")
+    assert part.returncode == 2
+    assert f"no run matches '{fix[4:8]}'; did you mean {fix}?" in part.stderr
     unknown = finished.run("runs", "show", "nothing-like-it")
     assert (unknown.returncode, unknown.stdout) == (2, "")
     assert "no run matches 'nothing-like-it'" in unknown.stderr

@@ -31,6 +31,9 @@ def test_time_that_runs_out_ends_the_trials_and_what_there_was_counts(stage: Sta
     stage.check_untouched()
     assert "occupied" in (said := stage.run("status").out)
     assert "of 3.0 s occupied" in said
+    planned = stage.run("plan", "fix")
+    assert (planned.code, "  BEYOND THE BUDGET: it takes " in planned.out) == (0, True)
+    assert json.loads(stage.run("plan", "fix", "--json").out)["beyond"].endswith(" is left")
     refused = stage.run("run", "fix", "-y")
     assert (refused.code, "the budget does not reach for this" in refused.err) == (6, True)
 

@@ -65,6 +65,8 @@ def test_what_is_kept_is_not_touched(stage: Stage) -> None:
         assert refused.code == 6, refused.err
         assert f"{path} on host here is kept changed by {run}" in refused.err
         assert f"campaign recover {run}" in refused.err
+    part = stage.run("recover", mode.rpartition("-")[2])
+    assert (part.code, "no run whose id begins with" in part.err) == (2, True)
     assert stage.run("recover", mode).code == 0
     assert stage.toy.ask("/env") == "plain"
     assert "bug False" in stage.toy.ask("/health")

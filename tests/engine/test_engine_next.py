@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from engine_stage import Stage
 
 ARMS = """\
@@ -107,6 +108,10 @@ def test_arms_looks_and_detectors_are_weighed_too(stage: Stage) -> None:
     assert found["left_out"] == ["look: no playbook of kind detector tests its comparison"]
     by_name = {one["name"]: one for one in found["options"]}
     both, fix = by_name["both"], by_name["fix"]
+    told = json.loads(stage.run("report", "--format", "json").out)["outlook"]["proposals"]
+    best = by_name[told[0]["name"]]
+    assert best["bits"] == pytest.approx(told[0]["bits"])
+    assert told[0]["bits"] > 0
     assert (both["price"]["restarts"], both["arms"], fix["price"]["restarts"]) == (6, 2, 2)
     assert fix["bits"] < both["bits"] < 2 * fix["bits"] + by_name["safe-mode"]["bits"] * 2
     assert both["price"]["seconds"] > 2 * fix["price"]["seconds"]

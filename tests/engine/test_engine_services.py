@@ -5,13 +5,21 @@ import os
 import re
 import signal
 import socket
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from engine_stage import Stage
 
 COMMAND = 'command: ["@PYTHON@", -S, -B, src/app.py]'
+
+COMMANDED = """\
+      start: sh app.sh & echo $! > app.pid
+      stop: kill $(cat app.pid)
+      status: kill -0 $(cat app.pid)
+"""
 
 BLANKED = """
 import ctypes
@@ -164,6 +172,26 @@ def test_an_effect_that_nothing_proves(bare: Stage) -> None:
     assert "verdict (mode): inconclusive, effect unproven" in ended.err
     assert "no readable parent vouches for it" in ended.err
     bare.check_untouched()
+
+
+@pytest.fixture
+def blind(bare: Stage) -> Iterator[Stage]:
+    """A service that commands manage, none of whose processes can be seen."""
+    bare.edit("campaign.yaml", "process: {command:", f"command:\n{COMMANDED}    #")
+    (bare.root / "app.sh").write_text(f"exec {sys.executable} -S -B src/app.py\n")
+    bare.up()
+    yield bare
+    assert bare.run("services", "stop").code == 0
+
+
+def test_what_has_no_process_here_is_restarted_on_the_way_back(blind: Stage) -> None:
+    """As a pod or a container: by its own start it is known what it has read."""
+    ended = blind.run("run", "safe-mode", "-y")
+    assert ended.code == 0, ended.err
+    assert "app has no process that we can see" in ended.err
+    assert ended.err.count("restart app  ok") == 2
+    blind.check_untouched()
+    blind.check_recovered()
 
 
 @pytest.mark.parametrize(

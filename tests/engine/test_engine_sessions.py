@@ -128,14 +128,16 @@ def test_what_rounds_took_is_told_beside_the_run(seen: Stage) -> None:
     assert "--session N" in report
 
 
-def begin(stage: Stage, name: str, *changes: tuple[str, str], var: str = "trials=3") -> Command:
+def begin(
+    stage: Stage, name: str, *changes: tuple[str, str], var: str = "trials=3", **env: str
+) -> Command:
     """The baseline as another playbook, changed, of three sessions."""
     text = (stage.root / "playbooks" / "baseline.yaml").read_text(encoding="utf-8")
     for old, new in (("name: baseline", f"name: {name}"), *changes):
         assert old in text
         text = text.replace(old, new)
     stage.toy.playbook(name, text)
-    return stage.start("run", "-y", name, "--var", var)
+    return stage.start("run", "-y", name, "--var", var, **env)
 
 
 def test_a_secret_goes_to_the_endpoint_and_nowhere_else(seen: Stage) -> None:
@@ -160,8 +162,23 @@ def test_sessions_that_a_stop_cuts_short_are_kept(seen: Stage, port: int) -> Non
 def test_an_endpoint_that_is_not_there_is_no_clean_run(seen: Stage) -> None:
     done = begin(seen, "dead", var="port=1").wait()
     assert done.code == 3
-    assert "no session was answered by http://127.0.0.1:1/v1" in done.err
+    line = next(one for one in done.err.splitlines() if "no session was answered" in one)
+    assert (
+        "reproducer 'trials': no session was answered by http://127.0.0.1:1/v1: round 1: " in line
+    )
+    assert "itself failed" not in line
     seen.check_untouched()
+
+
+def test_where_all_get_an_error_the_run_says_which(seen: Stage) -> None:
+    done = begin(
+        seen, "refused", ("model: mixed", "model: keyed"), TOKEN="not-the-right-one"
+    ).wait()
+    said = "failed no trials, 3 censored (http_error 3: status 401: "
+    assert (done.code, said in done.err) == (0, True), done.err
+    shown = seen.run("runs", "show", "refused").out
+    assert said in shown
+    assert "observed [refused] by trials: no trials, 3 censored (fixed)" in shown
 
 
 def test_transcripts_are_no_more_once_they_are_pruned(seen: Stage) -> None:

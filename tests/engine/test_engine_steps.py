@@ -99,6 +99,18 @@ def test_a_command_without_effect_fails_its_step(stage: Stage) -> None:
     stage.check_recovered()
 
 
+def test_a_command_that_never_ran_leaves_nothing_to_undo(stage: Stage) -> None:
+    """Nor does its undo have to be possible: that program is not there, either."""
+    command = COMMAND.format(do="no-such-program", trials=2)
+    undo = "undo: [rm, -f, mark], check: [test, -e, mark]"
+    stage.toy.playbook("marked", command.replace(undo, "undo: [gone]"))
+    ended = stage.run("run", "marked", "-y")
+    assert ended.code == 3, ended.err
+    assert "cannot run no-such-program: no such program in PATH" in ended.err
+    stage.check_untouched()
+    stage.check_recovered()
+
+
 def test_an_effect_that_was_there_before_is_not_undone(stage: Stage) -> None:
     (stage.root / "mark").touch()
     stage.toy.playbook("marked", COMMAND.format(do="touch", trials=2))

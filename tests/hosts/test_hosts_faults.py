@@ -50,11 +50,18 @@ def _know(far: UnitToy, key: str) -> None:
 
 class TestConnection:
     def test_cut_while_trials_run(self, far: UnitToy) -> None:
-        """Nothing is asked of the machine meanwhile: it is dialled again, and nothing is wasted."""
+        """Nothing is asked of the machine meanwhile: it is dialled again, and nothing is wasted,
+
+        though the trials take longer than its lease.
+        """
+        with (far.root / "campaign.yaml").open("a") as file:
+            file.write("lease: 9s\n")
         before, running = far.files(), far.trying("fix", trials=1200)
         far.cut()
         _, said = running.communicate(timeout=100)
         assert running.returncode == 0, said
+        assert "! the connection to host there was lost: it is dialled again\n" in said
+        assert "host there answers again\n" in said
         assert PUT_BACK in said
         far.check_as_before(before)
         assert far.run("recover").stdout == NOTHING

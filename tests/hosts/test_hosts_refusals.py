@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hosts_machine import Machine
+from msgspec.structs import replace
 
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.ssh import SshChannel
@@ -31,6 +32,13 @@ def known_hosts(ssh_config: Path) -> Path:
     return ssh_config.with_name("known_hosts")
 
 
+def let_in(machine: Machine, user: str, shell: str = "/bin/bash") -> None:
+    """Makes a user there who has the key of the tests."""
+    machine.run("useradd", "-m", "-s", shell, "-p", "*", user)
+    machine.run("cp", "-r", "/home/guest/.ssh", f"/home/{user}/")
+    machine.run("chown", "-R", f"{user}:", f"/home/{user}")
+
+
 class TestHostKeys:
     def test_unknown_is_refused_with_the_line_to_add(
         self, reach: Reach, alpha: Machine, known_hosts: Path
@@ -43,6 +51,19 @@ class TestHostKeys:
         subprocess.run(command[1], shell=True, check=True)
         assert known_hosts.read_text() == f"# nobody\n{alpha.address} {alpha.host_key}\n"
         SshChannel(reach("alpha")).close()
+
+    def test_a_file_that_keeps_nothing_is_no_advice(
+        self, reach: Reach, ssh_config: Path, known_hosts: Path
+    ) -> None:
+        """Nor a hindrance: whoever says /dev/null and accept_new is let in each time."""
+        for nothing in ("/dev/null", "none"):
+            text = ssh_config.read_text().replace(str(known_hosts), nothing)
+            ssh_config.with_name("keeps_nothing").write_text(text)
+            target = reach("alpha", config=ssh_config.with_name("keeps_nothing"))
+            error = refusal(target)
+            assert error.kind == "unknown-key"
+            assert "name a file that keeps it, UserKnownHostsFile" in error.message
+            SshChannel(replace(target, accept_new=True)).close()
 
     def test_accept_new_only_appends(self, reach: Reach, alpha: Machine, known_hosts: Path) -> None:
         known_hosts.write_text("# mine, and no newline")
@@ -93,6 +114,12 @@ class TestLogin:
         assert "client_key" in error.message
         assert f"ssh -F {ssh_config} nobody@alpha true" in error.message
 
+    def test_a_user_without_a_shell(self, reach: Reach, beta: Machine) -> None:
+        let_in(beta, "mute", "/usr/sbin/nologin")
+        error = refusal(reach("beta", user="mute"))
+        assert error.kind == "start-failed"
+        assert "This account is currently not available" in error.message
+
     def test_no_key_to_try(self, reach: Reach, ssh_config: Path) -> None:
         text = re.sub("IdentityFile .*", f"IdentityFile {ssh_config}.none", ssh_config.read_text())
         ssh_config.write_text(text)
@@ -116,6 +143,26 @@ class TestSudo:
         error = refusal(reach("alpha", user=user, sudo=True))
         assert error.kind == "sudo-password"
         assert f"{user} ALL=(root) NOPASSWD: ALL" in error.message
+
+    @pytest.mark.parametrize(
+        ("rule", "kind", "fix"),
+        [
+            ("Defaults:t1 requiretty", "sudo-refused", "Defaults:t1 !requiretty"),
+            ("t2 ALL=(root) NOPASSWD: /bin/true", "sudo-password", "t2 ALL=(root) NOPASSWD: ALL"),
+            ("Defaults:t3 !authenticate", "sudo-refused", "t3 ALL=(root) NOPASSWD: ALL"),
+        ],
+    )
+    def test_is_limited(self, reach: Reach, beta: Machine, rule: str, kind: str, fix: str) -> None:
+        """The line of sudoers that is told mends it, beside what lets the user run anything."""
+        user = fix.replace(":", " ").split()[fix.startswith("Defaults")]
+        let_in(beta, user)
+        sudoers = beta.root / f"etc/sudoers.d/{user}"
+        sudoers.write_text(f"{rule}\n{user} ALL=(root) /bin/true\n")
+        error = refusal(reach("beta", user=user, sudo=True))
+        assert error.kind == kind
+        assert f"with the line `{fix}`" in error.message
+        sudoers.write_text(f"{rule}\n{user} ALL=(root) NOPASSWD: ALL\n{fix}\n")
+        SshChannel(reach("beta", user=user, sudo=True)).close()
 
     def test_is_not_installed(self, reach: Reach, beta: Machine, request: pytest.FixtureRequest):
         sudo = beta.root / "usr/bin/sudo"

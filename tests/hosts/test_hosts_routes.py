@@ -84,10 +84,12 @@ while True:
 
 
 def test_proxy_command_that_fails(reach: Reach, ssh_config: Path) -> None:
-    prepend(ssh_config, "Host behind\n  ProxyCommand false\n")
+    command = "echo no route to %h:%p >&2; exit 3"
+    prepend(ssh_config, f"Host behind\n  HostName h\n  ProxyCommand sh -c '{command}'\n")
     with pytest.raises(HostError) as refused:
         SshChannel(reach("behind"))
     assert refused.value.kind == "unreachable"
+    assert "its ProxyCommand ended with 3: no route to h:22" in refused.value.message
 
 
 @pytest.fixture

@@ -139,7 +139,9 @@ def layers(host: Host, svc: TestUnit, env: EnvMethod) -> tuple[precedence.Layer,
     return precedence.layers(service, host.unit_facts(svc.spec), read)
 
 
-def test_who_wins_is_what_systemd_does(host: Host, svc: TestUnit) -> None:
+@pytest.mark.parametrize("linked", [False, True])
+def test_who_wins_is_what_systemd_does(host: Host, svc: TestUnit, linked: bool) -> None:
+    """`linked`: the unit's paths are links, and a pattern names both files of variables."""
     base = f"/etc/systemd/system/{svc.name}"
     svc.write(f"{base}.d/a.conf", "[Service]\nEnvironment=A=a B=a C=a\n")
     svc.write(f"{base}.d/b.conf", "[Service]\nEnvironment=B=b\nUnsetEnvironment=U\n")
@@ -148,14 +150,17 @@ def test_who_wins_is_what_systemd_does(host: Host, svc: TestUnit) -> None:
     script = f"/opt/{svc.name}.sh"
     svc.write(script, "#!/bin/sh\nexport E=script\nexec sleep 600\n")
     svc.machine.run("chmod", "755", script)
-    files = "".join(f"EnvironmentFile=/opt/{svc.name}.{number}\n" for number in (1, 2))
+    names = ["[12]"] if linked else ["1", "2"]
+    files = "".join(f"EnvironmentFile=/opt/{svc.name}.{name}\n" for name in names)
+    for path in (f"{base}.d/a.conf", f"/opt/{svc.name}.1", script) if linked else ():
+        svc.machine.run("mv", path, f"{path}.real")
+        svc.machine.run("ln", "-s", f"{path}.real", path)
     svc.service(f"Environment=A=unit U=unit Z=unit\n{files}ExecStart={script}\n")
     host.service_start(svc.spec)
     found = layers(host, svc, EnvMethod("dropin", f"{base}.d/zz.conf"))
-    names = ("A", "B", "C", "D", "E", "U", "Z")
-    told = {name: precedence.origin(found, name).value for name in names}
+    told = {name: precedence.origin(found, name).value for name in "ABCDEUZ"}
     environ = svc.environ()
-    assert told == {name: environ.get(name) for name in names}
+    assert told == {name: environ.get(name) for name in told}
     assert told == {"A": "a", "B": "b", "C": "1", "D": "2", "E": "script", "U": None, "Z": "unit"}
 
 

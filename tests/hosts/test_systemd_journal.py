@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from hosts_machine import Machine, wait_until
+from msgspec.structs import replace
 from systemd_units import TestUnit, unit
 
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.logs import Lost
 from playbooks.hosts.ssh_config import SshTarget
+from playbooks.system import HealthCheck, LogProbe
 
 pytestmark = pytest.mark.hosts
 
@@ -46,6 +48,21 @@ def test_the_log_of_a_cycle_is_what_came_after_its_start(host: Host, svc: TestUn
     assert (both, last) == (b"one\ntwo\none\ntwo\n", b"one\ntwo\n")
     assert b"".join(host.service_log(svc.spec, host.service_log_end(svc.spec))) == b""
     assert "two" in host.service_last_lines(svc.spec)
+
+
+def test_the_log_of_an_alias_is_that_of_its_unit(host: Host, svc: TestUnit) -> None:
+    svc.service("ExecStart=/bin/sh -c 'echo mine; exec sleep 600'\n")
+    alias = f"alias-{svc.name}"
+    svc.machine.run("ln", "-s", svc.name, f"/etc/systemd/system/{alias}")
+    try:
+        svc.machine.run("systemctl", "daemon-reload")
+        by_alias = replace(svc.spec, unit=alias)
+        started = host.service_start(by_alias)
+        host.await_health(by_alias, [HealthCheck(LogProbe("^mine$"), timeout_s=20)], started)
+        assert b"mine\n" in b"".join(host.service_log(by_alias, started.cursor))
+        assert "mine" in host.service_last_lines(by_alias)
+    finally:
+        svc.machine.run("rm", f"/etc/systemd/system/{alias}")
 
 
 def test_odd_lines_come_as_they_were(host: Host, svc: TestUnit) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import os
 import signal
+import time
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -81,6 +82,24 @@ def test_a_drop_in_that_got_an_older_date_is_read_before_the_start(
     svc.machine.run("rm", "-f", f"/run/systemd/system/{target}")
 
 
+def test_a_unit_that_stays_active_without_a_process_has_its_start(
+    host: Host, svc: TestUnit
+) -> None:
+    """By it, it is known what it has read; a process would be there to tell."""
+    svc.service("Type=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sleep .1\n")
+    starts = []
+    for _ in range(2):
+        before = time.clock_gettime(time.CLOCK_BOOTTIME)
+        host.await_health(svc.spec, [], host.service_start(svc.spec))
+        state = host.service_state(svc.spec)
+        assert (state.word, state.processes) == ("active (exited)", ())
+        assert before < state.starts[0] < time.clock_gettime(time.CLOCK_BOOTTIME)
+        starts += state.starts
+        host.service_stop(svc.spec, 10)
+        assert host.service_state(svc.spec).starts == ()
+    assert len(set(starts)) == 2
+
+
 def test_what_ignores_term_is_killed_and_flagged(host: Host, svc: TestUnit) -> None:
     svc.service("ExecStart=/bin/sh -c 'trap : TERM; echo up; while :; do sleep .1; done'\n")
     started = host.service_start(svc.spec)
@@ -89,11 +108,21 @@ def test_what_ignores_term_is_killed_and_flagged(host: Host, svc: TestUnit) -> N
     assert host.service_state(svc.spec).exit_signal == signal.SIGKILL
 
 
-def test_what_stays_behind_in_the_cgroup_is_ended(host: Host, svc: TestUnit) -> None:
-    svc.service("KillMode=process\nExecStart=/bin/sh -c 'sleep 700 & echo up; exec sleep 701'\n")
+@pytest.mark.parametrize(("worker", "timeout_s"), [("willing", 60), ("deaf", 0.5)])
+def test_what_systemd_leaves_behind_is_ended(
+    host: Host, svc: TestUnit, worker: str, timeout_s: float
+) -> None:
+    """KillMode=process: workers are none of systemd's business, but would hold their port.
+
+    They are told to end as soon as systemd is through, and killed where they do not.
+    """
+    deaf = "trap '' TERM;" if worker == "deaf" else ""
+    svc.write(f"/opt/{svc.name}.sh", f"({deaf} exec sleep 700) & echo up; exec sleep 701\n")
+    svc.service(f"KillMode=process\nExecStart=/bin/sh /opt/{svc.name}.sh\n")
     started = host.service_start(svc.spec)
     host.await_health(svc.spec, [HealthCheck(LogProbe("up"))], started)
-    assert host.service_stop(svc.spec, 0.5).killed
+    wait_until(lambda: svc.machine.processes("sleep 700"), 10, "the worker")
+    assert host.service_stop(svc.spec, timeout_s).killed == bool(deaf)
     assert not svc.machine.processes("sleep 700")
 
 

@@ -89,11 +89,12 @@ def test_runs_come_newest_first_and_by_what_is_asked(recorder: Recorder, ledger:
     [
         ("probe-abcdef", "probe-abcdef"),
         ("probe-abcdefg", "probe-abcdefg"),
-        ("base", "base-abcdef"),
+        ("base-", "base-abcdef"),
         ("zz", "probe-zzzzzz"),
+        ("probe", "probe-zzzzzz"),
     ],
 )
-def test_a_run_is_found_by_a_part_of_its_id(
+def test_a_run_is_found_by_its_playbook_or_a_part_of_its_id(
     fragment: str, found: str, recorder: Recorder, ledger: Ledger
 ) -> None:
     ids = ("probe-abcdef", "probe-abcdefg", "base-abcdef", "probe-zzzzzz")
@@ -123,7 +124,30 @@ def test_a_part_that_names_no_run_or_several(
 def test_many_matches_are_not_all_listed(recorder: Recorder, ledger: Ledger) -> None:
     recorder.add_all([make_run(f"probe-{n}") for n in range(9)])
     with pytest.raises(CampaignError, match=r"9 runs: probe-8, .*, probe-4, \.\.\.; say"):
-        ledger.run("probe")
+        ledger.run("prob")
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("abcdef", "no run matches 'abcdef'; did you mean probe-abcdef?"),
+        ("probe", "'probe' matches 2 runs: probe-zzzzzz, probe-abcdef; say which"),
+    ],
+)
+def test_what_changes_a_run_takes_no_mere_part_of_its_id(
+    word: str, line: str, recorder: Recorder, ledger: Ledger
+) -> None:
+    recorder.add_all([make_run("probe-abcdef"), make_run("probe-zzzzzz")])
+    assert ledger.run_to_change("probe-a").id == "probe-abcdef"
+    with pytest.raises(CampaignError) as told:
+        ledger.run_to_change(word)
+    assert (told.value.exit, str(told.value)) == (Exit.USAGE, line)
+
+
+def test_of_a_playbooks_runs_the_one_under_way_is_meant(recorder: Recorder, ledger: Ledger) -> None:
+    recorder.add_all([make_run("probe-aaaaaa"), make_run("probe-cccccc")])
+    recorder.add(make_run("probe-bbbbbb", status="running", ended_at=None))
+    assert ledger.run_to_change("probe", under_way=True).id == "probe-bbbbbb"
 
 
 def test_the_way_back_belongs_to_the_run_that_pays_for_it(

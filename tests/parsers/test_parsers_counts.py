@@ -132,7 +132,10 @@ def test_a_failing_exit_is_the_reproducers_own(read) -> None:
         read,
         SEED + "ConnectionError: refused\n",
         ExitInfo(1),
-        match='exit 1 after 0 trials: the reproducer itself failed; its last line: "Connection',
+        match='exit 1 after 0 trials: nothing answered the reproducer; its last line: "Connection',
+    )
+    refused(
+        read, SEED + "no such key\n", ExitInfo(1), match="the reproducer itself failed; its last"
     )
     refused(read, SEED, ExitInfo(signal=11), match="killed by SIGSEGV")
     refused(read, SEED, ExitInfo(), match="no exit status")

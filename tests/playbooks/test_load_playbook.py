@@ -127,6 +127,20 @@ def test_measures_are_read(workspace: Workspace) -> None:
     ]
 
 
+def test_a_command_elsewhere_runs_at_the_root_or_where_a_whole_path_says(
+    workspace: Workspace,
+) -> None:
+    hosts = "hosts: {there: {ssh: gpu-a.lab}}\nservices: {app: {systemd: app.service}}\n"
+    system = workspace.system(f"campaign: c\nsymptom: s\n{hosts}")
+    text = "name: p\nkind: probe\nsteps:\n  - command: {on: there, do: ls%s}\n"
+    steps = workspace.playbook(text % "", system=system).steps
+    assert isinstance(steps[0].action, Command)
+    assert steps[0].action.cwd == "/"
+    with pytest.raises(LoadError) as caught:
+        workspace.playbook(text % ", cwd: x", system=system)
+    assert said(caught.value) == ["4:39: 'x' is on another host: give the whole path, from /"]
+
+
 def test_a_checkpoint_is_the_log_of_a_service(workspace: Workspace) -> None:
     left, right = "{checkpoint: idx k, of: prefill, side: src}", "{log: decode, match: '%s'}"
     (compare,) = actions(

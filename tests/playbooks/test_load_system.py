@@ -145,6 +145,21 @@ def test_a_relative_path_to_the_file_gives_absolute_paths(
     assert system.services["decode"].manager.cwd == str(workspace.root)
 
 
+def test_folders_on_another_host_are_whole_paths(workspace: Workspace) -> None:
+    service = "process: {command: [python, router.py], log_max_bytes: 10MB, log_keep: 2}"
+    hook = "before_stop: [{do: drain, undo: undrain, cwd: lb}]"
+    new = "command: {start: up, stop: down, status: up, %s}\n    host: there\n    " + hook
+    there = ("{local: true}", "{local: true}\n  there: {ssh: gpu-a.lab}")
+    for keys, complaint in (
+        ("log: /l", "missing key 'cwd': on another host it has no default"),
+        ("cwd: x", "'x' is on another host: give the whole path, from /"),
+        ("cwd: /x, log: l", "'l' is on another host: give the whole path, from /"),
+    ):
+        problems = workspace.campaign_problems(there, (service, new % keys))
+        told = {one.partition(": ")[2] for one in problems}
+        assert {complaint, "'lb' is on another host: give the whole path, from /"} <= told
+
+
 TWO_HOSTS = ("  here: {local: true}", "  here: {local: true}\n  there: {local: true}")
 
 

@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.widgets import Input
 from toy import Toy
 from tui_pilot import drive, shows, text, until
 
@@ -68,6 +69,24 @@ def test_an_edit_shows_the_command_that_does_the_same(toy: Toy, tmp_path: Path) 
     again.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
     assert again.run(*shlex.split(commands[0])[1:]).returncode == 0
     assert listed(again)["mode"] == after["mode"]
+
+
+def test_whatever_is_typed_the_buttons_stay_in_sight(toy: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "nothing is suspected yet")
+        await pilot.press("n")
+        await shows(pilot, "New hypothesis")
+        app.screen.query(Input)[1].value = "a claim of many words " * 30
+        app.screen.query(Input)[3].value = "nine"
+        await pilot.press("ctrl+s")
+        await shows(pilot, "is no number from 0 to 1", "a claim of many words a claim", "Cancel")
+        app.screen.query(Input)[3].value = ""
+        app.screen.query(Input)[0].value = "long"
+        await pilot.press("ctrl+s")
+        await shows(pilot, "Hypotheses (1)", "Open")
+
+    toy.run("init")
+    drive(toy.root, script, size=(80, 24))
 
 
 def test_notes_and_standings_are_in_the_history(toy: Toy) -> None:

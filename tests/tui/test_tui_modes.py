@@ -7,11 +7,13 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from report_builders import Arm, Story
 from textual.pilot import Pilot
 from toy import Toy
-from tui_pilot import PATIENCE_S, drive, shows, until
+from tui_pilot import PATIENCE_S, drive, shows, text, until
 
 from campaign.tui.app import CampaignApp
+from hypotheses.observation import Counts
 
 
 def test_outside_a_workspace_it_says_what_to_do_and_makes_one(tmp_path: Path) -> None:
@@ -25,12 +27,17 @@ def test_outside_a_workspace_it_says_what_to_do_and_makes_one(tmp_path: Path) ->
 
 
 def test_keys_change_between_the_modes(toy: Toy) -> None:
-    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "toy")
         await pilot.press("2")
         await shows(pilot, "Nothing is running")
         await pilot.press("3")
         await shows(pilot, "No runs yet")
+        await pilot.press("slash", "2")
+        await shows(pilot, "Nothing is running")
+        await pilot.press("question_mark")
+        await shows(pilot, "Explain what has the focus", "esc Close")
+        assert "Quit" not in text(app), "only keys that do something are told"
 
     toy.run("init")
     drive(toy.root, script)
@@ -78,6 +85,28 @@ def test_a_ledger_that_cannot_be_read_is_told_in_full(toy: Toy) -> None:
         await shows(pilot, "nothing is suspected yet")
 
     drive(toy.root, script)
+
+
+def test_a_ledger_that_goes_away_while_it_is_shown_is_told_on_every_screen(told: Story) -> None:
+    told.run("lasting", "probe", [Arm(Counts(1, 8))], status="running", ended_at=None)
+    ledger = told.recorder.path
+    aside = ledger.with_name("aside")
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "running lasting-")
+        await pilot.press("2")
+        await shows(pilot, "▸ running", "1/9")
+        ledger.rename(aside)
+        for key, kept in (("2", "1/9"), ("1", "Hypotheses (4)"), ("3", "ledger cannot be read")):
+            await pilot.press(key)
+            await shows(pilot, "campaign.db is gone; what is shown is as it was before", kept)
+            assert "Nothing is running" not in text(app)
+            assert "No runs yet" not in text(app)
+        aside.rename(ledger)
+        await shows(pilot, "running lasting-", "Runs (9)")
+        assert "is gone" not in text(app)
+
+    drive(ledger.parent, script)
 
 
 def test_campaign_alone_opens_it_on_a_terminal(toy: Toy) -> None:

@@ -15,10 +15,15 @@ from toy import Toy
 from tui_console import LONG
 from tui_pilot import drive, shows, text, until
 
+from campaign.errors import CampaignError, Exit
+from campaign.ledger import records
 from campaign.tui.app import CampaignApp
+from campaign.tui.dialogs.run import RunDialog
 from campaign.tui.screens import live
+from campaign.tui.typed import Typed
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.observation import Counts
+from hypotheses.verdict import Verdict
 
 
 @pytest.fixture
@@ -103,6 +108,24 @@ def test_nothing_typed_is_lost_whatever_comes_of_planning(known: Toy) -> None:
         assert [one.value for one in app.screen.query(Input)] == ["fix", "7"]
         await pilot.press("escape")
         await shows(pilot, "1 Campaign")
+
+    drive(known.root, script)
+
+
+def test_a_hand_that_is_ahead_of_the_list_gets_its_plan(known: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "rule")
+        dialog = RunDialog(Typed("fix"))
+        app.push_screen(dialog)
+        await until(pilot, lambda: dialog.is_mounted)
+        dialog.action_plan()
+        await shows(pilot, "Plan for toy", "fix for rule")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is dialog)
+        names = [option.id for option in dialog._list.options]
+        dialog._list.highlighted = names.index("safe-mode")
+        dialog.action_plan()
+        await shows(pilot, "Plan for toy", "toggle for mode")
 
     drive(known.root, script)
 
@@ -259,6 +282,61 @@ def test_rates_are_not_compared_across_conditions(told: Story) -> None:
         assert "difference" not in text(app)
 
     drive(told.recorder.path.parent, script)
+
+
+def test_a_baseline_is_not_held_against_itself(told: Story) -> None:
+    told.run("again", "baseline", [Arm(Counts(3, 8))], status="running", ended_at=None)
+
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "running again-")
+        await pilot.press("2")
+        await shows(pilot, "all baselines", "3/11")
+        assert "difference" not in text(app)
+
+    drive(told.recorder.path.parent, script)
+
+
+def test_a_run_that_puts_back_refuses_to_be_aborted_and_its_verdict_is_in_sight_at_the_end(
+    told: Story,
+) -> None:
+    arms = [Arm(Counts(1, 8))]
+    run = told.run("held", "probe", arms, ["topk-v2"], status="running", ended_at=None)
+    told.way_back(run)
+
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "running held-")
+        await pilot.press("2")
+        await shows(pilot, "▸ putting back")
+        await pilot.press("a")
+        await shows(pilot, "is putting back already", "it ends by itself")
+        told.judge(run, Verdict("inconclusive", "leading"), "topk-v2")
+        told.recorder.update(records.Run, run, status="completed", ended_at=told.tick())
+        await shows(pilot, "✓ completed", "verdict on topk-v2: inconclusive, leading")
+
+    drive(told.recorder.path.parent, script, size=(80, 24), notes=True)
+
+
+def test_what_could_not_be_read_is_told_and_read_again(
+    told: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, reads = live.reading.live, iter((CampaignError(Exit.REFUSED, "locked"), KeyError("x")))
+
+    def fails_at_first(*arguments: Any) -> Any:
+        for error in reads:
+            raise error
+        return read(*arguments)
+
+    monkeypatch.setattr(live.reading, "live", fails_at_first)
+    told.run("seen", "probe", [Arm(Counts(1, 8))], status="running", ended_at=None)
+
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "running seen-")
+        await pilot.press("2")
+        await shows(pilot, "locked")
+        await shows(pilot, "a fault of campaign itself: KeyError")
+        await shows(pilot, "▸ running", "1/9")
+
+    drive(told.recorder.path.parent, script, notes=True)
 
 
 def test_a_run_of_ours_that_was_over_before_it_was_seen_is_shown(

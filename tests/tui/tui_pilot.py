@@ -16,12 +16,17 @@ def drive(
     folder: Path,
     script: Callable[[CampaignApp, Pilot[int]], Awaitable[None]],
     size: tuple[int, int] = (120, 35),
+    *,
+    notes: bool = False,
 ) -> int | None:
-    """Runs `script` with the app on `folder`; what the app returned."""
+    """Runs `script` with the app on `folder`; what the app returned.
+
+    `notes`: what is said in passing is on the screen, too.
+    """
 
     async def main() -> int | None:
         app = CampaignApp(folder)
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=size, notifications=notes) as pilot:
             await script(app, pilot)
         return app.return_value
 

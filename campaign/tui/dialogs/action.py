@@ -42,6 +42,8 @@ is kept.
         COPY_COMMAND,
         HELP_IN_DIALOGS,
         Binding("escape", "cancel", "Cancel", tooltip="Close this; nothing is done"),
+        Binding("up", "scroll(-1)", "Up", show=False),
+        Binding("down", "scroll(1)", "Down", show=False),
     ]
 
     def __init__(self) -> None:
@@ -136,6 +138,10 @@ is kept.
     def action_cancel(self) -> None:
         """Closes the dialog; nothing is done."""
         self.dismiss()
+
+    def action_scroll(self, by: int) -> None:
+        """Scrolls what there is no room for by a line."""
+        self.query_one(".fields").scroll_relative(y=by, animate=False)
 
     def action_copy_command(self) -> None:
         """Copies the command."""

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 
 from campaign.cli.text import shown
+from campaign.tui.widgets.keys import Keys
 
 
 class PickDialog(ModalScreen[int]):
@@ -27,8 +28,9 @@ class PickDialog(ModalScreen[int]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as box:
             box.border_title = Text(shown(self._heading))
-            box.border_subtitle = "Enter picks, Esc closes"
+            box.border_subtitle = "Enter picks"
             yield self._list
+        yield Keys()
 
     @on(OptionList.OptionSelected)
     def _pick(self, event: OptionList.OptionSelected) -> None:

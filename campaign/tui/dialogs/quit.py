@@ -9,6 +9,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
+from campaign.tui.widgets.keys import Keys
+
 
 class QuitDialog(ModalScreen[bool]):
     """Asks whether to quit although `heading`; `command` is what goes on, `told` what becomes of
@@ -43,6 +45,7 @@ class QuitDialog(ModalScreen[bool]):
             with Horizontal(classes="buttons"):
                 yield Button("Stay", id="stay", compact=True)
                 yield Button(self._verb, id="end", variant="primary", compact=True)
+        yield Keys()
 
     @on(Button.Pressed, "#end")
     def _end(self) -> None:

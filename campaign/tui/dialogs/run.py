@@ -71,8 +71,8 @@ the hosts until they are put back by the run's name.
         self._command = Static("", markup=False, classes="command")
         self._wrong = Static("", markup=False, classes="wrong")
         self._attempt: Attempt | None = None
-        self._awaited = ""
-        self._keep = False
+        self._awaited = self._planning = ""
+        self._plan_awaited = self._keep = False
         self._read: Reading[tuple[Offered, ...]] = Reading(self, self._list_them, self._failed)
 
     def compose(self) -> ComposeResult:
@@ -107,6 +107,8 @@ the hosts until they are put back by the run's name.
             self._list.highlighted = names.index(self._all.playbook)
         if not found:
             self._about.update("There are no playbooks yet: write one into playbooks/.")
+        if self._plan_awaited:
+            self.action_plan()
 
     @on(Input.Changed, "#narrow")
     def _narrow(self) -> None:
@@ -129,7 +131,8 @@ the hosts until they are put back by the run's name.
         one = self._chosen
         if one is None:
             return
-        self._begin_anew()
+        if one.name != self._planning:
+            self._begin_anew()
         self._about.update(self._described(one))
         await self._fields.remove_children()
         given = one.playbook.vars if one.playbook else {}
@@ -211,11 +214,12 @@ the hosts until they are put back by the run's name.
     @on(Input.Submitted, ".variable")
     @on(Button.Pressed, "#act")
     def action_plan(self) -> None:
-        """Makes the plan; it is shown once it is there."""
+        """Makes the plan, once the playbooks have been read; it is shown once it is there."""
         workspace, one = app_of(self).workspace, self._chosen
+        self._plan_awaited = not self._offered
         if workspace is None or one is None or self._attempt is not None:
             return
-        request, self._all.playbook = self._request(one), one.name
+        request, self._all.playbook, self._planning = self._request(one), one.name, one.name
         self._say("Planning: the hosts are asked, nothing is changed. Esc gives up.")
         self._attempt = Attempt(self, lambda made: self._ask(made, request), self._failed)
         self._attempt.start(workspace, request)

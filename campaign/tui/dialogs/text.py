@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from campaign.cli.text import shown
+from campaign.tui.widgets.keys import Keys
 
 
 class TextDialog(ModalScreen[None]):
@@ -25,5 +26,5 @@ class TextDialog(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="dialog") as box:
             box.border_title = Text(shown(self._heading))
-            box.border_subtitle = "Esc closes"
             yield Static(Text(shown(self._text)), markup=False)
+        yield Keys()

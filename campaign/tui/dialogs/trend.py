@@ -13,6 +13,7 @@ from campaign.cli.text import count, money, seconds, shown, when
 from campaign.operations.trend import Trend
 from campaign.tui.figures import top_of
 from campaign.tui.plots import rate_plot, sum_plot
+from campaign.tui.widgets.keys import Keys
 
 _HEIGHT, _MARGIN = 7, 8
 
@@ -30,8 +31,9 @@ class TrendDialog(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="dialog", id="trend") as box:
             box.border_title = Text(shown(f"{self._trend.playbook}: rate and spending"))
-            box.border_subtitle = "campaign report -o campaign.html draws it, too; Esc closes"
+            box.border_subtitle = "campaign report -o campaign.html draws it, too"
             yield self._text
+        yield Keys()
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._draw)
@@ -67,7 +69,8 @@ class TrendDialog(ModalScreen[None]):
         priced = values is spending.money
         top = money(values[-1], currency) if priced else seconds(values[-1])
         yield f"{'money' if priced else 'downtime'} spent by the whole campaign: {top}"
-        short = f"{values[-1]:.0f}" if priced else top.replace(" ", "")
+        digits = 2 if values[-1] < 1000 else 0
+        short = f"{values[-1]:.{digits}f}" if priced else top.replace(" ", "")
         yield from _framed(sum_plot(values, width, _HEIGHT), short, "0")
         began, ended = when(spending.began)[:16], when(spending.ended)[:16]
         gap = " " * max(1, width - cell_len(began) - cell_len(ended))

@@ -25,7 +25,7 @@ from campaign.tui.dialogs.hypothesis import HypothesisDialog
 from campaign.tui.dialogs.note import NoteDialog
 from campaign.tui.dialogs.standing import StandingDialog
 from campaign.tui.reading import Reading
-from campaign.tui.screens.mode import ModeScreen
+from campaign.tui.screens.mode import UNREADABLE, ModeScreen
 from campaign.tui.the_app import app_of
 from campaign.tui.widgets.evidence import EvidencePane
 from campaign.tui.widgets.hypotheses import HypothesesPane
@@ -77,7 +77,7 @@ class CampaignScreen(ModeScreen):
         Binding("s", "sort", "Sort", tooltip="Sort the hypotheses otherwise"),
         Binding("d", "demo", "Demo", show=False, tooltip="Make and open the demo"),
         Binding("f5", "again", "Weigh again", show=False, tooltip="Read and weigh all again"),
-        Binding("escape", "back", "Back", show=False, tooltip="Back to the hypotheses"),
+        Binding("escape", "back", "Back", tooltip="Back to the hypotheses"),
     ]
 
     def __init__(self) -> None:
@@ -151,8 +151,10 @@ class CampaignScreen(ModeScreen):
 
     def _greet(self) -> None:
         app = app_of(self)
-        if app.workspace is not None:
-            self.welcome.show(str(app.workspace.root), app.problem)
+        if app.problem:
+            self.welcome.update(UNREADABLE)
+        elif app.workspace is not None:
+            self.welcome.show(str(app.workspace.root))
 
     def _weigh(self, overview: Overview) -> None:
         """Asks for the advice where what it rests on has changed: it takes a while."""

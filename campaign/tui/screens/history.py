@@ -26,7 +26,7 @@ from campaign.tui.dialogs.text import TextDialog
 from campaign.tui.dialogs.trend import TrendDialog
 from campaign.tui.reading import Reading
 from campaign.tui.run_filter import parse
-from campaign.tui.screens.mode import ModeScreen
+from campaign.tui.screens.mode import AGAIN_S, UNREADABLE, ModeScreen
 from campaign.tui.the_app import app_of
 from campaign.tui.widgets.empty import Empty
 from campaign.tui.widgets.history import HistoryPane
@@ -67,7 +67,7 @@ class HistoryScreen(ModeScreen):
         Binding("c", "compare", "Compare", tooltip="Compare the run with the marked one"),
         Binding("p", "trend", "Plot", tooltip="Plot the playbook's rate and what was spent"),
         Binding("x", "retract", "Retract", tooltip="Say why the run's results do not count"),
-        Binding("escape", "back", "Back", show=False, tooltip="Back to the runs; all of them"),
+        Binding("escape", "back", "Back", tooltip="Back to the runs; all of them"),
     ]
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class HistoryScreen(ModeScreen):
         self.wanted: RunFilter = EVERY_RUN
         self._known: array[int] | None = None
         self._places: Reading[tuple[RunFilter, array[int]]] = Reading(
-            self, self._show, self.pane.refuse, pace=_PACE_S
+            self, self._show, self.pane.refuse, pace=_PACE_S, again=AGAIN_S
         )
         self._whole: Reading[Shown] = Reading(self, self._show_run, delay=_KEY_S)
         self._opened: Reading[int | None] = Reading(self, self._go_to)
@@ -99,7 +99,11 @@ class HistoryScreen(ModeScreen):
         self.detail.say("Reading ...")
         self.empty.focus()
         self.watch(self.app, "theme", self.detail.draw, init=False)
+        self.watch(self.app, "problem", self._greet)
         self.watch(self.app, "opened_run", self._open_run)
+
+    def _greet(self) -> None:
+        self.empty.update(UNREADABLE if app_of(self).problem else NOTHING)
 
     def read(self) -> None:
         """Reads which runs there are; the list reads those that are on the screen."""
@@ -178,12 +182,12 @@ class HistoryScreen(ModeScreen):
         if action in _OF_ONE:
             return self.list.run is not None
         if action == "filter":
-            return not self.pane.filter.has_focus
+            return not self.empty.display and not self.pane.filter.has_focus
         if action == "compare":
             return self.list.marked is not None and self.list.marked != self.list.place
         if action == "back":
             return self.detail.has_focus_within or self.pane.filter.display
-        return not self.empty.display if action == "filter" else True
+        return True
 
     def action_filter(self) -> None:
         """Opens the filter."""

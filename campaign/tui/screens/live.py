@@ -17,7 +17,7 @@ from campaign.tui.dialogs.abort import AbortDialog
 from campaign.tui.dialogs.pick import PickDialog
 from campaign.tui.dialogs.save import SaveDialog
 from campaign.tui.reading import Reading
-from campaign.tui.screens.mode import ModeScreen
+from campaign.tui.screens.mode import AGAIN_S, UNREADABLE, ModeScreen
 from campaign.tui.the_app import app_of
 from campaign.tui.widgets.empty import Empty
 from campaign.tui.widgets.log_pane import LogPane
@@ -56,6 +56,7 @@ class LiveScreen(ModeScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p", "pause", "Pause or go on", tooltip="Pause after this restart cycle, or go on"),
         Binding("a", "abort", "Abort", tooltip="Stop the run, and put everything back"),
+        Binding("a", "abort_again", show=False),
         Binding("o", "output", "Outputs", tooltip="Choose which of the run's outputs is shown"),
         Binding("s", "save", "Save", tooltip="Save the output that is shown"),
         Binding("c", "cost", "Cost", tooltip="Show the cost in place of the outcomes, or not"),
@@ -66,11 +67,11 @@ class LiveScreen(ModeScreen):
         super().__init__()
         self.line, self.steps, self.outcomes = RunLine(), StepsPane(), OutcomesPane()
         self.meter, self.log_pane, self.empty = MeterPane(), LogPane(), Empty(NOTHING)
-        self._batch = ""
+        self._batch = self._starting = ""
         self.shown: Live | None = None
         self.under_way: tuple[Run, ...] = ()
         self._live: Reading[tuple[tuple[Run, ...], Live | None]] = Reading(
-            self, self._show, self._no_run, pace=_PACE_S
+            self, self._show, self._no_run, pace=_PACE_S, again=AGAIN_S
         )
         self._belief: Reading[Belief] = Reading(
             self,
@@ -95,6 +96,7 @@ class LiveScreen(ModeScreen):
     def on_mount(self) -> None:
         self.query_one("#live").display = False
         self.watch(self.app, "theme", self._redraw, init=False)
+        self.watch(self.app, "problem", self._greet, init=False)
         self.empty.focus()
 
     def read(self) -> None:
@@ -102,24 +104,20 @@ class LiveScreen(ModeScreen):
 
         One that was started here may be over before it was seen under way.
         """
-        workspace, batch, over = app_of(self).workspace, self._batch, self._over
+        workspace, batch = app_of(self).workspace, self._batch
         last, ours = self.shown, app_of(self).runner.pid
         if workspace is None:
             return
 
         def read() -> tuple[tuple[Run, ...], Live | None]:
             under_way, chosen = reading.batches(workspace), batch
-            if over or not batch:
+            if batch not in [run.batch for run in under_way]:
                 chosen = (
                     under_way[0].batch if under_way else reading.newest_of(workspace, ours)
                 ) or batch
             return under_way, reading.live(workspace, chosen, last) if chosen else None
 
         self._live.ask(read)
-
-    @property
-    def _over(self) -> bool:
-        return self.shown is not None and self.shown.run.status != "running"
 
     def _show(self, read: tuple[tuple[Run, ...], Live | None]) -> None:
         self.under_way, live = read
@@ -146,10 +144,16 @@ class LiveScreen(ModeScreen):
         panes.display = any_run and not starts
         self.empty.display = not panes.display
         if self.empty.display:
-            self.empty.update(Text(STARTING.format(shown(starts)) if starts else NOTHING))
+            self._starting = starts
+            self._greet()
             self.empty.focus()
         elif self.empty.has_focus:
             self.log_pane.log_view.focus()
+
+    def _greet(self) -> None:
+        """Says what is in place of a run, where none is shown."""
+        starting = STARTING.format(shown(self._starting)) if self._starting else NOTHING
+        self.empty.update(Text(UNREADABLE if app_of(self).problem else starting))
 
     def _believe(self, live: Live) -> None:
         app = app_of(self)
@@ -161,11 +165,12 @@ class LiveScreen(ModeScreen):
 
     def _no_run(self, why: str) -> None:
         """Before the first run or hypothesis there is no ledger, and that is no problem."""
-        workspace = app_of(self).workspace
-        if workspace is not None and not workspace.ledger.exists():
+        app = app_of(self)
+        missing = app.workspace is not None and not app.workspace.ledger.exists()
+        if missing and self.shown is None:
             self._show(((), None))
-        else:
-            app_of(self).tell(why)
+        elif not missing and not app.problem:
+            app.tell(why)
 
     def _cannot_read(self, why: str) -> None:
         app_of(self).tell(why)
@@ -180,6 +185,8 @@ class LiveScreen(ModeScreen):
         if action in _OF_ONE_UNDER_WAY:
             live = self.shown
             return live is not None and live.run.status == "running" and not live.putting_back
+        if action == "abort_again":
+            return self.shown is not None and self.shown.run.status == "running"
         if action in _OF_A_RUN:
             return self.log_pane.log_view.path is not None
         if action == "choose":
@@ -203,6 +210,13 @@ class LiveScreen(ModeScreen):
         """Asks whether to stop the run."""
         if self.shown is not None:
             self.app.push_screen(AbortDialog(self.shown.run))
+
+    def action_abort_again(self) -> None:
+        """What is being put back is not aborted: it is said what goes on."""
+        workspace, live = app_of(self).workspace, self.shown
+        if workspace is not None and live is not None:
+            run = live.run.id
+            self._asked.ask(lambda: f"runs abort {control.abort(workspace, run).id}")
 
     def action_output(self) -> None:
         """Asks which output to show."""

@@ -10,6 +10,11 @@ from campaign.tui.widgets.campaign_line import CampaignLine
 from campaign.tui.widgets.dirty_bar import DirtyBar
 from campaign.tui.widgets.kept_bar import KeptBar
 from campaign.tui.widgets.keys import Keys
+from campaign.tui.widgets.problem_bar import ProblemBar
+
+UNREADABLE = "The ledger cannot be read."
+AGAIN_S = 1.0
+"""Until what could not be read is read again."""
 
 
 class ModeScreen(Screen[None]):
@@ -29,6 +34,7 @@ class ModeScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield CampaignLine()
+        yield ProblemBar()
         yield DirtyBar()
         yield KeptBar()
         yield from self.compose_body()

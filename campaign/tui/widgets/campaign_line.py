@@ -65,11 +65,12 @@ class CampaignLine(KeyText):
             yield _name(overview, system)
             if app.invalid:
                 yield "campaign.yaml is not valid: campaign check"
+            if app.problem:
+                yield "the ledger cannot be read"
+                return
             yield _state(overview, system)
             yield _spend(overview, system)
             yield app.workspace.ledger.name
-        if app.problem:
-            yield app.problem
 
 
 def _name(overview: Overview, system: System | None) -> str:

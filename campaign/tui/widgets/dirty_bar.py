@@ -3,7 +3,9 @@
 from typing import ClassVar
 
 from rich.text import Text
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from campaign.cli.text import shown
@@ -17,8 +19,8 @@ _UNDER_WAY = (
 )
 
 
-class DirtyBar(Static, can_focus=True):
-    """Stays until the ledger says that everything was put back."""
+class DirtyBar(VerticalScroll):
+    """Stays until the ledger says that everything was put back; scrolls where that is much."""
 
     HELP = """
 A run could not be put back whole, or its process has gone. Recovering puts every host back from
@@ -31,7 +33,11 @@ its own journal, restarts what ran a change, and verifies; a second time finds n
     ]
 
     def __init__(self) -> None:
-        super().__init__(markup=False)
+        super().__init__()
+        self._text = Static(markup=False)
+
+    def compose(self) -> ComposeResult:
+        yield self._text
 
     def on_mount(self) -> None:
         self.watch(self.app, "overview", self._draw)
@@ -45,7 +51,7 @@ its own journal, restarts what ran a change, and verifies; a second time finds n
         if self.display:
             first, *others = (Text(shown(line)) for line in self.lines())
             first.stylize(f"bold {colour(self.app, 'error')}".strip())
-            self.update(Text("\n").join([first, *others]))
+            self._text.update(Text("\n").join([first, *others]))
 
     def lines(self) -> list[str]:
         """What was left, and what is to be done about it."""

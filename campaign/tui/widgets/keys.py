@@ -63,7 +63,7 @@ class Keys(KeyText):
             if one.binding.show and one.enabled and one.binding.description
         }
         new = (self.size.width, self.app.theme, [*told.values()])
-        if new != self._drawn:
+        if self.size.width and new != self._drawn:
             self._drawn = new
             items = [self._item(one) for one in reversed(told.values())]
             self.write(Text("\n").join(_filled(items, self.size.width)))

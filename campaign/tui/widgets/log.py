@@ -81,7 +81,7 @@ file, not only what is shown. Colours and control characters are left out.
         """Shows another file from its end on; None: nothing."""
         if path == self.path:
             return
-        self.path, self.window = path, Window(path or Path())
+        self.path, self.window, self._shift = path, Window(path or Path()), 0
         self._hit, self._seeking, self.following = None, False, True
         self._fit()
 
@@ -112,8 +112,12 @@ file, not only what is shown. Colours and control characters are left out.
             self.post_message(self.Moved())
         if self.following:
             self.scroll_end(animate=False, immediate=True)
-        elif line is not None:
+            return
+        if line is not None:
             self.scroll_to(y=max(0, line), animate=False, immediate=True)
+        if window != before:
+            # A line may be longer than the window: there is nothing to scroll, and more to show.
+            self._page(self.scroll_offset.y)
 
     def _fail(self, why: str) -> None:
         self.said, self._seeking = why, False

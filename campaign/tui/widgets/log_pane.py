@@ -8,6 +8,8 @@ from campaign.operations.live import Live, Output
 from campaign.tui.widgets.log import LogView
 from campaign.tui.widgets.pane import Pane
 
+_NOTHING = "No output yet: what a reproducer prints appears here."
+
 
 class LogPane(Pane):
     """The newest output of a run, or the one that was chosen."""
@@ -49,12 +51,12 @@ class LogPane(Pane):
 
     def _open(self, output: Output | None) -> None:
         self.log_view.open(output.path if output else None)
-        self.say("" if output else "No output yet: what a reproducer prints appears here.")
         self._title()
 
     @on(LogView.Moved)
     def _title(self) -> None:
         log = self.log_view
+        self.say("" if log.window.size else _NOTHING)
         name = next((one.name for one in self.outputs if one.path == log.path), "output")
         how = "following" if log.following else "held; End follows"
         self.entitle(f"{name} ({_bytes(log.window.size)}) {log.said or how}")

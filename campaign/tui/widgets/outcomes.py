@@ -11,6 +11,7 @@ from campaign.tui.colours import VERDICTS, colour
 from campaign.tui.figures import axis, bar, cut, rate_short, top_of
 from campaign.tui.widgets.lines import Lines, aligned
 from campaign.tui.widgets.pane import Pane
+from campaign.tui.widgets.run_line import verdict_text
 from hypotheses.observation import Counts
 
 TRIALS = {"fail": ("✗", "error"), "pass": ("·", "quiet"), "censored": ("?", "warning")}
@@ -53,7 +54,7 @@ verdict once the run has been judged.
         if live is None:
             return
         total = sum((one.counts for one in live.reproductions), Counts())
-        self.entitle(f"Outcomes ({total.n + total.censored})")
+        self.entitle(f"Outcomes ({total.n + total.censored:,})")
         self.scroll.show(lambda: self._parts(live))
 
     def _parts(self, live: Live) -> Iterator[Text]:
@@ -61,13 +62,13 @@ verdict once the run has been judged.
             yield self._quiet("No trials yet: they appear once a reproducer prints them.")
         else:
             yield from self._rates(live)
-            yield from self._newest(live.reproductions[-1], live.baseline)
+            yield from self._newest(live)
         yield from self._beliefs(live)
         for verdict in live.verdicts:
             yield from self._verdict(verdict)
 
     def _rates(self, live: Live) -> Iterator[Text]:
-        pool = "all baselines" if live.run.kind == "baseline" else "baseline"
+        pool = "all baselines" if _is_baseline(live) else "baseline"
         rows = [(pool, live.baseline)] if live.baseline.n else []
         rows += [(one.record.arm, one.counts) for one in live.reproductions]
         top = top_of([counts for _, counts in rows])
@@ -82,14 +83,16 @@ verdict once the run has been judged.
         ]
         return aligned([[*heads], *cells], "lrrl")
 
-    def _newest(self, one: Reproduction, baseline: Counts) -> Iterator[Text]:
+    def _newest(self, live: Live) -> Iterator[Text]:
+        """A baseline is not held against all of them: it is among these once it has ended."""
         from hypotheses.rates import difference_text
 
+        one, baseline, is_baseline = live.reproductions[-1], live.baseline, _is_baseline(live)
         if baseline.n and one.unlike:
             tint = colour(self.app, "warning")
             yield Text("not to be compared with the baseline:", tint)
             yield from (Text(shown(f"- {difference}"), tint) for difference in one.unlike)
-        elif baseline.n and one.counts.n:
+        elif baseline.n and one.counts.n and not is_baseline:
             yield Text(f"difference {difference_text(one.counts, baseline)}")
         yield self._stream(one)
         yield self._quiet(_progress(one))
@@ -120,10 +123,8 @@ verdict once the run has been judged.
             yield self._quiet("without these trials: their conditions are not the baseline's")
 
     def _verdict(self, verdict: records.Verdict) -> Iterator[Text]:
-        about = f" on {verdict.hypothesis}" if verdict.hypothesis else ""
-        qualifier = f", {verdict.qualifier}" if verdict.qualifier else ""
         tint = colour(self.app, VERDICTS.get(verdict.word, ""))
-        yield Text(shown(f"verdict{about}: {verdict.word}{qualifier}"), f"bold {tint}".strip())
+        yield Text(shown(verdict_text(verdict)), f"bold {tint}".strip())
         for reason in verdict.reasons.splitlines():
             yield Text(shown(f"- {reason}"))
         if verdict.still_needed:
@@ -137,7 +138,11 @@ verdict once the run has been judged.
         return Text(text, colour(self.app, "quiet"))
 
 
+def _is_baseline(live: Live) -> bool:
+    return live.run.kind == "baseline"
+
+
 def _progress(one: Reproduction) -> str:
     done = one.counts.n + one.counts.censored
-    text = count(done, "trial") if one.planned is None else f"{done} of {one.planned} trials"
+    text = count(done, "trial") if one.planned is None else f"{done:,} of {one.planned:,} trials"
     return f"{text}; stops {one.rule}" if one.rule else text

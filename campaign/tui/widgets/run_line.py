@@ -3,8 +3,9 @@
 from rich.text import Text
 
 from campaign.cli.text import shown
+from campaign.ledger import records
 from campaign.operations.live import Live
-from campaign.tui.colours import colour
+from campaign.tui.colours import VERDICTS, colour
 from campaign.tui.widgets.written import Written
 
 STATUSES = {
@@ -18,7 +19,7 @@ STATUSES = {
 
 
 class RunLine(Written):
-    """One line on the run that is shown."""
+    """One line on the run that is shown; what came of it, once it is over, in another."""
 
     def __init__(self) -> None:
         super().__init__(id="run-line")
@@ -38,7 +39,20 @@ class RunLine(Written):
         )
         if run.error:
             line.append(f"\n{shown(run.error)}", colour(self.app, tint))
+        elif live.verdicts:
+            line.append("\n").append_text(Text("; ").join(map(self._verdict, live.verdicts)))
         self.write(line)
+
+    def _verdict(self, one: records.Verdict) -> Text:
+        tint = colour(self.app, VERDICTS.get(one.word, ""))
+        return Text(shown(verdict_text(one)), f"bold {tint}".strip())
+
+
+def verdict_text(one: records.Verdict) -> str:
+    """A verdict in a few words: "verdict on topk-v2: inconclusive"."""
+    about = f" on {one.hypothesis}" if one.hypothesis else ""
+    qualifier = f", {one.qualifier}" if one.qualifier else ""
+    return f"verdict{about}: {one.word}{qualifier}"
 
 
 def _word(live: Live) -> str:

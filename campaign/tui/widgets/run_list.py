@@ -77,20 +77,28 @@ class RunList(Rows):
         self._look()
 
     def _look(self) -> None:
-        """Asks for what is on the screen and not known; then for a screen before and behind it."""
-        height = self.visible_rows
+        """Asks for what is on the screen and not known, then for what a key would lead to.
+
+        That is a screen before and behind it, and the first and the last one.
+        """
+        height = max(1, self.visible_rows)
         if self._fetch is None:
             return
-        if missing := self._missing(0):
+        if missing := self._missing(self._near(0)):
             self._read.ask(partial(self._fetch, missing))
-        elif self._missing(1):
-            self._read.ask(partial(self._fetch, self._missing(height)))
+        elif self._missing(self._near(1)):
+            self._read.ask(partial(self._fetch, self._missing(self._near(height))))
+        elif ends := self._missing(self.places[:height] + self.places[-height:]):
+            self._read.ask(partial(self._fetch, ends))
 
-    def _missing(self, beyond: int) -> list[int]:
-        """The places that are not known, of the screen and so many rows before and behind it."""
-        first, height = self.scroll_offset.y, self.visible_rows
-        near = self.places[max(0, first - beyond) : first + height + beyond]
-        return [one for one in near if one not in self._known or one in self._stale]
+    def _near(self, beyond: int) -> Sequence[int]:
+        """The places of the screen and of so many rows before and behind it."""
+        first = self.scroll_offset.y
+        return self.places[max(0, first - beyond) : first + self.visible_rows + beyond]
+
+    def _missing(self, places: Sequence[int]) -> list[int]:
+        """Those of the places that are not known as they are now."""
+        return [one for one in places if one not in self._known or one in self._stale]
 
     def _take(self, found: dict[int, Listed]) -> None:
         if len(self._known) > _KEPT:

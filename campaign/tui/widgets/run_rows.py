@@ -9,20 +9,7 @@ from rich.text import Text
 from campaign.cli.text import money, seconds, shown, when
 from campaign.operations.runs import Listed
 from campaign.tui.figures import cut, rate_short
-from campaign.tui.widgets.runs import outcome, short_id
-
-GLYPHS = {
-    "supported": "▲",
-    "refuted": "✗",
-    "inconclusive": "○",
-    "invalid": "!",
-    "retracted": "–",
-    "running": "▸",
-    "failed": "!",
-    "aborted": "◌",
-    "interrupted": "!",
-}
-"""What stands before a run, by its verdict or, where that does not count, by what became of it."""
+from campaign.tui.widgets.runs import glyph_of, outcome, short_id
 
 _GAP, _LEAST_NAME = 2, 18
 
@@ -70,8 +57,8 @@ def head_line(width: int) -> str:
 def run_line(one: Listed, width: int, tint: Callable[[str], str], *, marked: bool) -> Text:
     """A run in one line; `tint` gives the style of a meaning (see `colour`)."""
     chosen = columns_for(width)
-    word, meaning = outcome(one)
-    glyph = "◆" if marked else GLYPHS.get(word.partition(",")[0], " ")
+    meaning = outcome(one)[1]
+    glyph = "◆" if marked else glyph_of(one)
     name = short_id(shown(one.run.id), _name_width(width, chosen))
     line = Text.assemble((glyph, tint(meaning)), " ", no_wrap=True)
     line.append(set_cell_size(name, _name_width(width, chosen)))

@@ -12,7 +12,25 @@ from campaign.tui.widgets.table import Cell, Column, Row, Table
 MOST = 50
 """As many runs are shown at most; History has all."""
 
+GLYPHS = {
+    "supported": "▲",
+    "refuted": "✗",
+    "inconclusive": "○",
+    "invalid": "!",
+    "retracted": "–",
+    "running": "▸",
+    "failed": "!",
+    "aborted": "◌",
+    "interrupted": "!",
+    "no verdict": "·",
+    "imported": "·",
+}
+"""What stands before a run, by its verdict or, where that does not count, by what became of it."""
+
+_DIRTY = "!"
+
 _COLUMNS = (
+    Column(""),
     Column("run"),
     Column("verdict"),
     Column("fail/n", right=True),
@@ -54,6 +72,7 @@ def _row(one: Listed) -> Row:
     return Row(
         run.id,
         (
+            Cell(glyph_of(one), tint),
             Cell(short_id(run.id, _ID)),
             Cell(cut(word, _VERDICT), tint),
             Cell(str(one.counts) if one.counts.n else "-"),
@@ -71,6 +90,12 @@ def short_id(run: str, width: int) -> str:
 
 def _down(one: Listed) -> str:
     return f"{seconds(one.costs.downtime_s)} down"
+
+
+def glyph_of(one: Listed) -> str:
+    """The glyph of what `outcome` says in a word."""
+    word = outcome(one)[0].partition(",")[0]
+    return _DIRTY if one.run.state == "dirty" else GLYPHS.get(word, " ")
 
 
 def outcome(one: Listed) -> tuple[str, str]:

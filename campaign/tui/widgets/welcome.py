@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from campaign.cli.text import columns, shown
+from campaign.cli.text import columns
 from campaign.tui.widgets.empty import Empty
 
 _STEPS = (
@@ -26,11 +26,8 @@ taught. Begin with the three steps, or look at the demo.
     def __init__(self) -> None:
         super().__init__("", id="welcome")
 
-    def show(self, folder: str, problem: str) -> None:
-        """Says where we are, and the steps; or why the ledger cannot be read."""
-        if problem:
-            self.update(Text(f"The ledger cannot be read.\n\n{shown(problem)}"))
-            return
+    def show(self, folder: str) -> None:
+        """Says where we are, and the steps."""
         self.update(
             Text(
                 f"Nothing was run and nothing is suspected yet in {folder}\n\n"

@@ -1,0 +1,54 @@
+"""Which run is meant by what a person types."""
+
+from collections.abc import Iterable, Sequence
+
+from campaign.errors import CampaignError, Exit
+
+_NAMED_AT_MOST = 5
+
+
+def readable(word: str, runs: Iterable[tuple[str, str]]) -> str:
+    """The id of the run to look at, of `runs`: the id and the playbook of each, the oldest first.
+
+    It has `word` as its id, is the newest of the playbook of that name, is the only one whose id
+    begins so, or the only one whose id has it anywhere. Raises CampaignError, USAGE.
+    """
+    known = dict(runs)
+    newest = [one for one, playbook in known.items() if playbook == word][-1:]
+    return word if word in known else (newest or [_the_one(word, [*known], anywhere=True)])[0]
+
+
+def changeable(word: str, ids: Sequence[str]) -> str:
+    """The id of the run that something is to be done to: it is `word`, or alone begins so.
+
+    `ids` are in order of their start. Raises CampaignError, USAGE.
+    """
+    return word if word in ids else _the_one(word, ids, anywhere=False)
+
+
+def _the_one(word: str, ids: Sequence[str], anywhere: bool) -> str:
+    begun = [one for one in ids if one.startswith(word)]
+    found = begun or [one for one in ids if anywhere and word in one]
+    if not word or not found:
+        raise CampaignError(Exit.USAGE, f"no run matches {word!r}", _suggestion(word, ids))
+    if len(found) > 1:
+        raise CampaignError(
+            Exit.USAGE, f"{word!r} matches {len(found)} runs: {_named(found)}", "say which"
+        )
+    return found[0]
+
+
+def _suggestion(word: str, ids: Sequence[str]) -> str:
+    """The runs whose ids have `word` in them, or are nearly it."""
+    from difflib import get_close_matches
+
+    inside = [one for one in ids if word and word in one][-3:]
+    close = inside or get_close_matches(word, ids, n=3)
+    return f"did you mean {' or '.join(close)}?" if close else "`campaign runs list` shows them"
+
+
+def _named(ids: Sequence[str]) -> str:
+    """The newest of `ids`, which are in order of their start."""
+    newest = list(reversed(ids))
+    more = ["..."] if len(newest) > _NAMED_AT_MOST else []
+    return ", ".join(newest[:_NAMED_AT_MOST] + more)
