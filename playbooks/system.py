@@ -166,10 +166,14 @@ class ProcessSpec(Struct, frozen=True):
 
 
 class SystemdSpec(Struct, frozen=True):
-    """A unit of systemd; `user`: of the manager of the user that the agent runs as."""
+    """A unit of systemd; `user`: of the manager of the user that the agent runs as.
+
+    `log` is the file that it writes its log to (None: the journal has it).
+    """
 
     unit: str
     user: bool = False
+    log: str | None = None
     kind: Literal["systemd"] = "systemd"
 
 

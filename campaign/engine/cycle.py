@@ -273,8 +273,15 @@ def _held(service: Service, host: Host, held: Mapping[int, Sequence[int]]) -> st
     owner = ", ".join(process_named(host, pid) for pid in pids)
     return (
         f"port {port} of {service.name} is still held by {owner} after {service.name} stopped; "
-        "end that process or correct ports: in campaign.yaml"
+        f"{way_to_free(owner)}"
     )
+
+
+def way_to_free(holder: str) -> str:
+    """What to do about a port that is held by someone, as `process_named` has it."""
+    if holder == "pid 1 (systemd)":
+        return "a socket unit listens there, so leave it out of ports: in campaign.yaml"
+    return "end that process, or correct ports: in campaign.yaml"
 
 
 def process_named(host: Host, pid: int) -> str:

@@ -4,12 +4,13 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from campaign.engine.cycle import process_named
+from campaign.engine.cycle import process_named, way_to_free
 from campaign.engine.guards import broken
 from campaign.engine.origin import origin
 from campaign.engine.session import Hosts
 from campaign.engine.together import Beside, all_at_once, by_name
 from campaign.errors import CampaignError, Exit
+from playbooks.edits import FileEdit
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
@@ -155,8 +156,10 @@ def _refuse_newer(boot: Boot, system: System, states: States) -> None:
     """
     for edit in boot.edits:
         for name in boot.services:
-            state, on = states[name], system.services[name].host
-            if boot.reload or on != edit.host or edit.before.sha256 is None or not state.running:
+            state = states[name]
+            if boot.reload or edit.before.sha256 is None or not state.running:
+                continue
+            if not _concerns(edit, system.services[name], system):
                 continue
             if (
                 state.started_at is not None
@@ -165,8 +168,20 @@ def _refuse_newer(boot: Boot, system: System, states: States) -> None:
                 raise CampaignError(
                     Exit.REFUSED,
                     f"{edit.where} was changed after {name} started",
-                    "restart it first (campaign services restart), then run again",
+                    f"restart it first (campaign services restart {name}), then run again",
                 )
+
+
+def _concerns(edit: FileEdit, service: Service, system: System) -> bool:
+    """Whether a service may run what a file holds: not where that is the env file of others."""
+    if edit.host != service.host:
+        return False
+    owners = [
+        one.name
+        for one in system.services.values()
+        if one.env is not None and (one.host, one.env.path) == (edit.host, edit.where)
+    ]
+    return not owners or service.name in owners
 
 
 def _refuse_half_down(services: Sequence[Service], system: System, states: States) -> None:
@@ -189,7 +204,7 @@ def _refuse_held(service: Service, hosts: Hosts, state: ServiceState) -> None:
         raise CampaignError(
             Exit.REFUSED,
             f"port {port} of {service.name} is held by {holder}, which is no process of it",
-            "end that process, or correct ports: in campaign.yaml",
+            way_to_free(holder),
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
+from campaign.engine.cycle import way_to_free
 from campaign.engine.preflight import foreign_holders
 from campaign.engine.proof import vouched_for
 from campaign.operations.findings import Finding, State, guarded, listed
@@ -15,7 +16,7 @@ from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.unitfacts import UnitFacts
 from playbooks.services import precedence
-from playbooks.system import Availability, CommandSpec, EnvMethod, LogProbe, Service
+from playbooks.system import Availability, CommandSpec, EnvMethod, LogProbe, Service, SystemdSpec
 
 _NEW_NAME, _VALUE = "CAMPAIGN_DOCTOR", "1"
 """A variable that nothing sets: one that a step sets for the first time fares as it does."""
@@ -102,6 +103,15 @@ def _service(seen: Seen) -> Iterator[Finding]:
         yield seen.finding("service", what, "fail", fix)
 
 
+def _log(seen: Seen) -> Iterator[Finding]:
+    """Whether the log of a unit is where it will be looked for."""
+    unit = seen.service.manager
+    if seen.facts and seen.facts.logs_to_file and isinstance(unit, SystemdSpec) and not unit.log:
+        what = "its log goes to a file, and the journal has none of it"
+        fix = f"name the file, systemd: {{unit: {unit.unit}, log: PATH}}"
+        yield seen.finding("log", what, "warn", fix)
+
+
 def _word(state: ServiceState) -> str:
     return f", {state.word}" if state.word else ""
 
@@ -116,8 +126,7 @@ def _ports(seen: Seen) -> Iterator[Finding]:
     """Whether someone else holds a port that the service needs at its next start."""
     for port, holder in foreign_holders(seen.service, seen.host, seen.state):
         what = f"port {port} is held by {holder}, which is no process of this service"
-        fix = "end that process, or correct ports: in campaign.yaml"
-        yield seen.finding("ports", what, "fail", fix)
+        yield seen.finding("ports", what, "fail", way_to_free(holder))
 
 
 def _env(seen: Seen) -> Iterator[Finding]:
@@ -236,6 +245,7 @@ def _own_files(seen: Seen) -> Iterator[str]:
 
 _LOOKS: dict[str, Callable[[Seen], Iterator[Finding]]] = {
     "service": _service,
+    "log": _log,
     "ports": _ports,
     "env": _env,
     "health": _health,

@@ -85,8 +85,8 @@ def _log_of(state_dir: Path, service: Service) -> str:
     """Where a person finds its log: a path, or the command that shows it."""
     folder = state_dir / "services" / service.name
     match service.manager:
-        case SystemdSpec(unit, user):
-            return f"journalctl {'--user-unit' if user else '--unit'}={unit}"
+        case SystemdSpec(unit, user, log):
+            return log or f"journalctl {'--user-unit' if user else '--unit'}={unit}"
         case CommandSpec(log=log):
             return log or str(folder / "commands.log")
         case ProcessSpec():

@@ -220,7 +220,7 @@ class Newest:
         self._looking = threading.Thread(target=self._look, daemon=True)
         self._looking.start()
 
-    def cursor(self) -> str:
+    def end(self) -> str:
         """Waits for it. Errors: those of `newest`."""
         self._looking.join()
         (found,) = self._found

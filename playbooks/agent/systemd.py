@@ -6,9 +6,10 @@ import re
 import signal
 import time
 from contextlib import suppress
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from playbooks.agent import cgroups, clock, journald, procfs, subtree
+from playbooks.agent.filelog import FileLog
 from playbooks.agent.managed import (
     Cursor,
     Follow,
@@ -38,12 +39,24 @@ _TEMPLATE = re.compile(r"@.*\.")
 _USER_UNITS = ("/etc/systemd/user", "~/.config/systemd/user")
 
 
+class _Stop(NamedTuple):
+    """The invocation of a unit that was stopped, and the end of its log then."""
+
+    invocation: str
+    cursor: Cursor
+
+
+_stops: Dict[Tuple[bool, str], _Stop] = {}
+"""Of units that something starts on demand, until they are started."""
+
+
 class Unit(Managed):
     """The unit in `spec`, of the system or of the agent's user."""
 
     def __init__(self, spec: Dict[str, Any]) -> None:
         self.name, self.unit = spec["name"], spec["unit"]
         self._user = spec["user"]
+        self._file = FileLog(self.name, spec["log"]) if spec.get("log") else None
         self._manager = Manager(user=self._user)
 
     def look(self) -> Seen:
@@ -65,16 +78,23 @@ class Unit(Managed):
         shown = self._manager.show(self.unit, (*Seen.PROPERTIES, *_FILES))
         before = Seen(self.unit, shown)
         before.require_usable()
+        stopped = _stops.pop((self._user, self.unit), None)
+        if before.up and stopped and before.invocation != stopped.invocation:
+            return self._started(stopped.cursor)  # by its socket: somebody asked for it
         if before.up:
             raise VerbError("running", f"{self.name} runs already, {before.word}: stop it first")
-        newest = journald.Newest()
-        if self._need_reload(shown) or (was_held and self._changed_since_read(shown)):
-            self._manager.daemon_reload()
+        newest = self._file or journald.Newest()
+        self._read_again(shown, was_held)
         with suppress(VerbError):  # systemd may not know it
             self._manager.reset_failed(self.unit)  # its count of recent starts, too
-        cursor = newest.cursor()
+        cursor = newest.end()
         self._manager.start(self.unit)
         return self._started(cursor)
+
+    def _read_again(self, shown: Dict[str, str], was_held: bool) -> None:
+        """Has systemd read the unit's files where it has not since they were changed."""
+        if self._need_reload(shown) or (was_held and self._changed_since_read(shown)):
+            self._manager.daemon_reload()
 
     def _started(self, cursor: Cursor) -> Started:
         """Waits until there is a main process, or systemd is through without one."""
@@ -132,18 +152,23 @@ class Unit(Managed):
         before.require_found()
         if not before.up and not cgroups.processes(before.group):
             return not_running()
+        if before.triggered:  # its socket may start it again before we do: on what is now there
+            self._read_again(self._manager.show(self.unit, _FILES), was_held=True)
+            _stops[self._user, self.unit] = _Stop(before.invocation, self.log_end())
         self._manager.stop(self.unit)
-        killed = self._wait_until_gone(before.group, timeout_s)
+        killed = self._wait_until_gone(before, timeout_s)
         return Stopped(requested_at, clock.now(), killed=killed, was_running=True)
 
-    def _wait_until_gone(self, group: str, timeout_s: float) -> bool:
-        """Whether SIGKILL was needed. Error: "stuck"."""
+    def _wait_until_gone(self, before: Seen, timeout_s: float) -> bool:
+        """Whether SIGKILL was needed; another invocation is none of ours. Error: "stuck"."""
         began = looked_at = time.monotonic()
         deadline, killed, told = began + timeout_s, False, False
         while True:
-            left = cgroups.processes(group)
-            seen = None if left else self.look()
-            if seen is not None and not seen.up:
+            left = cgroups.processes(before.group)
+            seen = None if left and not before.triggered else self.look()
+            if seen and seen.up and seen.invocation not in ("", before.invocation):
+                return killed
+            if seen and not seen.up and not left:
                 return killed or seen.result == "timeout"
             if left and time.monotonic() > deadline:
                 if killed:
@@ -179,24 +204,27 @@ class Unit(Managed):
         )
 
     def log_end(self) -> Cursor:
-        return journald.newest()
+        return self._file.end() if self._file else journald.newest()
 
     def last_start(self) -> Optional[Cursor]:
         return None
 
     def read_log(self, cursor: Cursor, end: Optional[Cursor]) -> LogPiece:
-        return self.journal().read(cursor, end)
+        return self.log().read(cursor, end)
 
     def follow(self, cursor: Cursor) -> Follow:
-        return self.journal().follow(cursor)
+        return self.log().follow(cursor)
 
     def last_lines(self, cursor: Optional[Cursor] = None) -> List[str]:
-        return self.journal().last_lines(cursor)
+        return self.log().last_lines(cursor)
 
     def life(self, started: Started) -> Life:
         return _Invocation(self, started)
 
-    def journal(self, invocation: str = "") -> journald.Journal:
+    def log(self, invocation: str = "") -> Union[FileLog, journald.Journal]:
+        """Its file, or what the journal has of it; of one invocation, where that is given."""
+        if self._file:
+            return self._file
         return journald.Journal(self.name, self._id, user=self._user, invocation=invocation)
 
     @functools.cached_property
@@ -215,7 +243,7 @@ class _Invocation(Life):
         self._awaited = ""
 
     def follow(self) -> Follow:
-        return self._unit.journal(self._started.invocation).follow(self._started.cursor)
+        return self._unit.log(self._started.invocation).follow(self._started.cursor)
 
     def require(self) -> None:
         if procfs.is_running(self._main):

@@ -17,6 +17,7 @@ FACTS = (
     "EnvironmentFiles",
     "ExecStart",
     "WorkingDirectory",
+    "StandardOutput",
 )
 _OWN_FAILURES = {
     200: "200/CHDIR, its WorkingDirectory= cannot be entered",
@@ -59,6 +60,7 @@ class Seen:
         "InvocationID",
         "NRestarts",
         "Job",
+        "TriggeredBy",
     )
 
     def __init__(self, unit: str, shown: Dict[str, str]) -> None:
@@ -66,6 +68,7 @@ class Seen:
         self.group = shown["ControlGroup"]
         self.invocation = shown["InvocationID"]
         self.result = shown["Result"]
+        self.triggered = bool(shown["TriggeredBy"])
         self.restarts = int(shown["NRestarts"] or 0)
         self.word = f"{shown['ActiveState']} ({shown['SubState']})"
 
@@ -195,6 +198,7 @@ def facts_of(shown: Dict[str, str]) -> Dict[str, Any]:
         "env_files": [path for one in named for path in _matching(one)],
         "exec": shown["ExecStart"].splitlines(),
         "cwd": shown["WorkingDirectory"],
+        "output": shown["StandardOutput"],
     }
     words = " ".join(facts["exec"]).replace("argv[]=", "").split()
     called = [os.path.join(facts["cwd"].lstrip("!"), word) for word in words if "/" in word]

@@ -20,11 +20,15 @@ class EmbeddedSpec(Struct, frozen=True):
 
 
 class UnitSpec(Struct, frozen=True):
-    """A unit of systemd, of the system or of the agent's user."""
+    """A unit of systemd, of the system or of the agent's user; its log is the file `log`,
+
+    or in the journal.
+    """
 
     name: str
     unit: str
     user: bool = False
+    log: str | None = None
     kind: Literal["systemd"] = "systemd"
 
 
@@ -51,8 +55,8 @@ def spec_of(service: Service) -> ServiceSpec:
     env = service.env
     env_file = env.path if env is not None and env.via == "env_file" else None
     match service.manager:
-        case SystemdSpec(unit, user):
-            return UnitSpec(service.name, unit, user)
+        case SystemdSpec(unit, user, log):
+            return UnitSpec(service.name, unit, user, log)
         case ProcessSpec() as one:
             return EmbeddedSpec(
                 service.name, one.command, one.cwd, env_file, one.log_max_bytes, one.log_keep

@@ -14,7 +14,8 @@ class UnitFacts(Struct, frozen=True):
 
     `exec` is what ExecStart= runs, each command's words joined by blanks, and `cwd` is where.
     `need_reload`: files of the unit were changed, and systemd has not read them again. `links`:
-    where those of its paths lead that are links, or are reached through some.
+    where those of its paths lead that are links, or are reached through some. `output` is where
+    StandardOutput= has its log go, in systemd's word.
     """
 
     fragment: str
@@ -24,6 +25,12 @@ class UnitFacts(Struct, frozen=True):
     exec: tuple[str, ...]
     cwd: str
     links: Mapping[str, str] = field(default_factory=dict)
+    output: str = ""
+
+    @property
+    def logs_to_file(self) -> bool:
+        """Whether the journal has none of its log."""
+        return self.output in ("append", "file", "truncate")
 
     def real(self, path: str) -> str:
         """The file itself that is meant by one of the unit's paths."""
@@ -40,4 +47,5 @@ class UnitFacts(Struct, frozen=True):
             exec=tuple(match[1] for one in facts["exec"] if (match := _ARGV.search(one))),
             cwd=facts["cwd"].removeprefix("!") or "/",
             links=facts["links"],
+            output=facts["output"],
         )

@@ -98,7 +98,8 @@ def _manager(shape: service_schema.ServiceShape, root: Path) -> Manager:
             cwd = below(root, one.cwd)
             return ProcessSpec(tuple(one.command), cwd, one.log_max_bytes, one.log_keep)
         case service_schema.SystemdServiceShape(systemd=unit):
-            return SystemdSpec(unit.unit, unit.user)
+            log = below(root, unit.log) if unit.log else None
+            return SystemdSpec(unit.unit, unit.user, log)
         case service_schema.CommandServiceShape(command=one):
             return CommandSpec(
                 start=tuple(one.start),

@@ -23,7 +23,8 @@ def check_machines(document: Document) -> None:
         if home in others:
             for kind in ("process", "command"):
                 _whole(document, service.get(kind, "cwd"), service.get(kind))
-            _whole(document, service.get("command", "log"))
+            for kind in ("systemd", "command"):
+                _whole(document, service.get(kind, "log"))
             _whole(document, service.get("env", "path"))
         for hook in (*service.get("before_stop").items, *service.get("after_healthy").items):
             if (hook.get("on").text or home) in others:

@@ -30,6 +30,7 @@ class ProcessShape(Shape):
 class UnitShape(Shape):
     unit: UnitName = entry("unit", "The unit's name.")
     user: bool = entry("true or false", "A unit of the user's own manager.", False)
+    log: Text | None = entry("file", "The log that it writes; else the journal.", None)
 
 
 Unit = Annotated[UnitShape, *short_for("unit", UnitName)]
@@ -85,7 +86,7 @@ class TcpHealthShape(_ProbedShape):
 
 
 class CommandHealthShape(_ProbedShape):
-    command: Words = entry("command", "Healthy when this command exits 0.")
+    command: Words = entry("command", "Healthy when this command exits 0; it runs in /.")
 
 
 class LogHealthShape(_HealthShape):
@@ -158,7 +159,7 @@ class TcpAvailabilityShape(_AvailabilityShape):
 
 
 class CommandAvailabilityShape(_AvailabilityShape):
-    command: Words = entry("command", "It is up while this command exits 0.")
+    command: Words = entry("command", "It is up while this command exits 0; it runs in /.")
 
 
 AvailabilityShape = Annotated[

@@ -116,7 +116,7 @@ def test_an_env_file_that_cannot_be_edited(toy: Toy, env_file: Path) -> None:
     assert (state, "line 1: the quote is never closed" in what) == ("fail", True)
     env_file.unlink()
     env_file.symlink_to("elsewhere")
-    assert looked(toy, 6)["app env"][1].endswith("app.env is no regular file")
+    assert looked(toy, 6)["app env"][1].endswith(f"is a link to {env_file.parent}/elsewhere")
     env_file.unlink()
     env_file.parent.rmdir()
     assert looked(toy, 6)["app env"][1].endswith("is not a directory here")

@@ -69,3 +69,21 @@ def test_a_group_that_is_partly_down(bare: Stage) -> None:
     refused(bare, 6, "helper does not run, and app, which restarts with it, does; start it first")
     assert bare.run("services", "start", "helper").code == 0
     assert bare.run("plan", "fix").code == 0
+
+
+def test_the_env_file_of_another_service_was_changed_since_this_one_started(bare: Stage) -> None:
+    """What that one runs is what the file says; this one does not read it."""
+    method = 'cwd: "."}\n    env: {via: env_file, path: env/helper.env}'
+    helper = HELPER.replace('cwd: "."}', method).replace("restart_groups: [[helper, app]]\n", "")
+    bare.edit("campaign.yaml", "reproducers:\n", helper)
+    (bare.root / "env/helper.env").write_text("MODE=plain\n")
+    bare.edit("playbooks/safe-mode.yaml", "{services: [app], set", "{services: [app, helper], set")
+    bare.edit("playbooks/safe-mode.yaml", "{services: [app]}", "{services: [app, helper]}")
+    bare.up()
+    (bare.root / "env/helper.env").write_text("MODE=other\n")
+    ended = bare.run("plan", "safe-mode")
+    assert ended.code == 6
+    assert "env/helper.env was changed after helper started" in ended.err
+    assert "campaign services restart helper" in ended.err
+    assert bare.run("services", "restart", "helper").code == 0
+    assert bare.run("plan", "safe-mode").code == 0

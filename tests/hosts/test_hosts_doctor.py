@@ -5,7 +5,7 @@ import socket
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -196,6 +196,22 @@ def test_files_that_systemd_has_not_read_again(ward: Ward) -> None:
     changed = f"the files of {ward.service} were changed and systemd has not read them again"
     assert changed in done.stdout
     assert f"newer than what runs: {ward.fragment}" in done.stdout
+
+
+def test_a_log_that_is_not_in_the_journal(ward: Ward) -> None:
+    """What is told mends it."""
+    log = f"/var/log/{ward.service}.log"
+    ward.unit(f"StandardOutput=append:{log}\nExecStart=/bin/sh -c 'echo up; exec sleep 600'\n")
+    ward = replace(ward, health="{command: ['true']}")
+    ward.campaign()
+    state, what, fix = ward.looked(0)["svc log"]
+    assert (state, "the journal has none of it" in what) == ("warn", True)
+    assert f"systemd: {{unit: {ward.service}, log: PATH}}" in fix
+    config = ward.toy.root / "campaign.yaml"
+    named = f"systemd: {{unit: {ward.service}, log: {log}}}"
+    config.write_text(config.read_text().replace(f"systemd: {ward.service}", named))
+    assert "svc log" not in ward.looked(0)
+    assert log in ward.toy.run("services", "list").stdout
 
 
 def test_who_wins_for_a_variable(ward: Ward) -> None:

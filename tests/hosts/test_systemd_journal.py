@@ -65,6 +65,27 @@ def test_the_log_of_an_alias_is_that_of_its_unit(host: Host, svc: TestUnit) -> N
         svc.machine.run("rm", f"/etc/systemd/system/{alias}")
 
 
+def test_a_unit_may_write_its_log_to_a_file(host: Host, svc: TestUnit) -> None:
+    """It goes on through logrotate; lines of the start before, and systemd's, are not in it."""
+    path = f"/var/log/{svc.name}.log"
+    script = "echo up; while sleep .05; do test -e $0.go && echo later; done"
+    svc.write(f"/opt/{svc.name}.sh", script)
+    svc.service(f"StandardOutput=append:{path}\nExecStart=/bin/sh /opt/{svc.name}.sh\n")
+    assert host.unit_facts(svc.spec).logs_to_file
+    filed = replace(svc.spec, log=path)
+    svc.write(path, "of old\n")
+    started = host.service_start(filed)
+    host.await_health(filed, [HealthCheck(LogProbe("^up$"), timeout_s=20)], started)
+    svc.machine.run("mv", path, f"{path}.1")
+    svc.write(f"/opt/{svc.name}.sh.go", "")
+
+    def read() -> list[bytes]:
+        return b"".join(host.service_log(filed, started.cursor)).splitlines()
+
+    wait_until(lambda: b"later" in read(), 20, "a line in what was rotated away")
+    assert set(read()) == {b"up", b"later"}
+
+
 def test_odd_lines_come_as_they_were(host: Host, svc: TestUnit) -> None:
     code = r"import sys; w=sys.stdout.buffer.write; w(b'\xff\xfe raw\n'); w(b'x'*20000 + b'\n')"
     code += r"; w('h\u00e9 {\"a\": 1}\n'.encode()); w(b'\x1b[31mred\x1b[0m\n')"

@@ -3,6 +3,7 @@
 import itertools
 import os
 import signal
+import socket
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -131,6 +132,52 @@ def test_a_unit_that_is_not_there(host: Host, svc: TestUnit) -> None:
         error = refusal(lambda call=call: call(svc.spec))
         assert error.kind == "unit-not-found"
         assert svc.name in error.message
+
+
+ANSWERS = """\
+import os, socket
+here = socket.socket(fileno=3)
+while True:
+    there = here.accept()[0]
+    there.sendall(os.environ.get("MODE", "none").encode())
+    there.close()
+"""
+
+
+@pytest.fixture
+def on_demand(svc: TestUnit) -> Iterator[int]:
+    """The port of `svc`'s socket unit, which starts it whenever somebody connects."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    listens = svc.name.replace(".service", ".socket")
+    svc.write(f"/etc/systemd/system/{listens}", f"[Socket]\nListenStream=127.0.0.1:{port}\n")
+    svc.write(f"/opt/{svc.name}.py", ANSWERS)
+    svc.service(f"ExecStart=/usr/bin/python3 -S -B /opt/{svc.name}.py\n")
+    svc.machine.run("systemctl", "start", listens)
+    yield port
+    svc.machine.run("systemctl", "stop", listens)
+    svc.machine.run("rm", f"/etc/systemd/system/{listens}")
+
+
+def test_what_its_users_start_while_it_is_down_is_the_start(
+    host: Host, svc: TestUnit, on_demand: int
+) -> None:
+    """A socket unit starts it again before we do: on the files that were changed until then."""
+
+    def ask() -> str:
+        with socket.create_connection(("127.0.0.1", on_demand), 30) as connection:
+            return connection.makefile().read()
+
+    assert ask() == "none"
+    before = host.service_state(svc.spec)
+    svc.write(f"/etc/systemd/system/{svc.name}.d/zz.conf", "[Service]\nEnvironment=MODE=new\n")
+    assert host.service_stop(svc.spec, 10).was_running
+    assert ask() == "new"
+    started = host.service_start(svc.spec)
+    state = host.service_state(svc.spec)
+    assert (started.pid, started.invocation) == (state.pid, state.invocation)
+    assert state.identity != before.identity
+    assert refusal(lambda: host.service_start(svc.spec)).kind == "running"
 
 
 def test_a_masked_unit(host: Host, svc: TestUnit) -> None:
