@@ -13,13 +13,15 @@ from campaign.operations.plan import Request
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
+@options.as_json
 @click.pass_context
-def init(context: click.Context, folder: Path) -> None:
+def init(context: click.Context, folder: Path, as_json: bool) -> None:
     """Write a new workspace into FOLDER (default: here); nothing is overwritten."""
     target = context.find_root().obj / folder
-    for path in initialising.init(target):
-        click.echo(f"wrote {path.relative_to(target)}")
-    click.echo("Next: describe the system in campaign.yaml, then campaign check.")
+    written = [str(path.relative_to(target)) for path in initialising.init(target)]
+    said = [f"wrote {name}" for name in written]
+    said.append("Next: describe the system in campaign.yaml, then campaign check.")
+    options.tell_done(as_json, {"written": written}, "\n".join(said))
 
 
 @click.command()

@@ -26,6 +26,7 @@ def hypothesis() -> None:
 @click.option("--if-false", default="", help="What would be seen if it is not.")
 @click.option("--assumption", "assumptions", multiple=True, help="May be repeated.")
 @click.option("--link", "links", multiple=True, help="May be repeated.")
+@options.as_json
 @click.pass_context
 def add(
     context: click.Context,
@@ -37,11 +38,12 @@ def add(
     if_false: str,
     assumptions: tuple[str, ...],
     links: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Add the hypothesis SLUG."""
     new = Hypothesis(slug, claim, mechanism, prior, if_true, if_false, assumptions, links)
     operations.add(options.workspace(context), new)
-    click.echo(f"added {slug}")
+    options.tell_done(as_json, new, f"added {slug}")
 
 
 @hypothesis.command()
@@ -54,6 +56,7 @@ def add(
 @click.option("--if-false", help="What would be seen if it is not.")
 @click.option("--assumption", "assumptions", multiple=True, help="All of them; may be repeated.")
 @click.option("--link", "links", multiple=True, help="All of them; may be repeated.")
+@options.as_json
 @click.pass_context
 def edit(
     context: click.Context,
@@ -66,6 +69,7 @@ def edit(
     if_false: str | None,
     assumptions: tuple[str, ...],
     links: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Change what is given of the hypothesis SLUG; its history keeps what it was.
 
@@ -87,7 +91,8 @@ def edit(
         standing=old.standing,
     )
     operations.change(workspace, new)
-    click.echo(f"nothing to change in {slug}" if new == old else f"changed {slug}")
+    said = f"nothing to change in {slug}" if new == old else f"changed {slug}"
+    options.tell_done(as_json, new, said)
 
 
 @hypothesis.command("list", short_help="List the hypotheses.")
@@ -158,35 +163,39 @@ def _shown(found: Shown) -> Iterator[str]:
 @click.argument("slug")
 @click.argument("standing", type=click.Choice([one.value for one in Standing]), metavar="STANDING")
 @click.option("--reason", required=True, help="Why; it is kept and shown.")
+@options.as_json
 @click.pass_context
-def set_(context: click.Context, slug: str, standing: str, reason: str) -> None:
+def set_(context: click.Context, slug: str, standing: str, reason: str, as_json: bool) -> None:
     """Overrule the standing of a hypothesis; the rules leave it alone from then on.
 
     STANDING is open, leading, supported, refuted, confirmed or abandoned.
     """
     operations.set_standing(options.workspace(context), slug, Standing(standing), reason)
-    click.echo(f"{slug}: {standing}, by you")
+    done = {"slug": slug, "standing": standing}
+    options.tell_done(as_json, done, f"{slug}: {standing}, by you")
 
 
 @hypothesis.command()
 @click.argument("slug")
 @click.argument("text")
+@options.as_json
 @click.pass_context
-def note(context: click.Context, slug: str, text: str) -> None:
+def note(context: click.Context, slug: str, text: str, as_json: bool) -> None:
     """Add a note to the history of a hypothesis."""
     operations.note(options.workspace(context), slug, text)
-    click.echo(f"noted on {slug}")
+    options.tell_done(as_json, {"slug": slug, "note": text}, f"noted on {slug}")
 
 
 @hypothesis.command("import", short_help="Add or update the hypotheses of a YAML file.")
 @click.argument("file", type=click.Path(path_type=Path))
+@options.as_json
 @click.pass_context
-def import_(context: click.Context, file: Path) -> None:
+def import_(context: click.Context, file: Path, as_json: bool) -> None:
     """Add the hypotheses of a YAML FILE, and bring known ones up to date."""
     done = operations.import_file(options.workspace(context), file)
-    for word, slugs in (("added", done.added), ("changed", done.changed), ("same", done.same)):
-        if slugs:
-            click.echo(f"{word}: {', '.join(slugs)}")
+    each = (("added", done.added), ("changed", done.changed), ("same", done.same))
+    said = (f"{word}: {', '.join(slugs)}" for word, slugs in each if slugs)
+    options.tell_done(as_json, done, "\n".join(said))
 
 
 @hypothesis.command()

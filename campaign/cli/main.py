@@ -110,11 +110,12 @@ def cli(context: click.Context, directory: Path | None) -> None:
 
 def _alone(context: click.Context) -> None:
     """Without a command: the terminal UI in a workspace on a terminal, otherwise the help."""
+    from campaign.cli.tui import has_terminal
     from campaign.workspace import Workspace
 
     with suppress(CampaignError):
         Workspace.find(context.obj)
-        if sys.stdin.isatty() and sys.stdout.isatty():
+        if has_terminal():
             command = cli.get_command(context, "tui")
             context.exit(context.invoke(command) if command else Exit.FAULT)
     raise click.exceptions.NoArgsIsHelpError(context)

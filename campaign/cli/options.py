@@ -71,6 +71,14 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, default=_plain, indent=2, sort_keys=True))
 
 
+def tell_done(as_json: bool, done: object, text: str) -> None:
+    """What a command has done: `text` for people, `done` for programs."""
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(text)
+
+
 def print_json_line(value: object) -> None:
     """As `print_json`, in one line."""
     click.echo(json.dumps(value, default=_plain, sort_keys=True))

@@ -263,48 +263,59 @@ def log(context: click.Context, run: str, name: str | None, output: Path | None)
 @runs.command(short_help="Take the results of a run out of all judging.")
 @click.argument("run")
 @click.option("--reason", required=True, help="Why its results do not count; kept and shown.")
+@options.as_json
 @click.pass_context
-def retract(context: click.Context, run: str, reason: str) -> None:
+def retract(context: click.Context, run: str, reason: str, as_json: bool) -> None:
     """Take the results of a RUN out of all judging; what it cost stays.
 
     Verdicts of later runs and standings that rested on it are judged again; the old ones are kept.
     """
     done = operations.retract(options.workspace(context), run, reason)
-    click.echo(f"retracted {done.run.id}")
+    options.tell_done(as_json, done, shown("\n".join(_retracted(done))))
+
+
+def _retracted(done: operations.Retracted) -> Iterator[str]:
+    yield f"retracted {done.run.id}"
     for again in done.rejudged:
         about = f" on {again.hypothesis}" if again.hypothesis else ""
         same = str(again.before) == str(again.after)
         how = f"still {again.after}, by other" if same else f"{again.before} -> {again.after}"
-        click.echo(shown(f"{again.run}{about}: {how}{' numbers' if same else ''}"))
+        yield f"{again.run}{about}: {how}{' numbers' if same else ''}"
     for one in done.moved:
-        click.echo(shown(f"{one.hypothesis}: {one.before} -> {one.after}; {one.reason}"))
+        yield f"{one.hypothesis}: {one.before} -> {one.after}; {one.reason}"
 
 
 @runs.command(short_help="Have a run stay as it is after its restart cycle.")
 @click.argument("run")
+@options.as_json
 @click.pass_context
-def pause(context: click.Context, run: str) -> None:
+def pause(context: click.Context, run: str, as_json: bool) -> None:
     """Have a RUN stay as it is once the boot under way has been measured, before the next restart.
 
     The services stay up with its changes; that time is charged to the run. Ctrl-C or abort put
     everything back meanwhile.
     """
     one = control.pause(options.workspace(context), run)
-    click.echo(f"{one.id} pauses after this restart cycle; campaign runs resume {one.id} goes on")
+    said = f"{one.id} pauses after this restart cycle; campaign runs resume {one.id} goes on"
+    options.tell_done(as_json, {"run": one.id}, said)
 
 
 @runs.command(short_help="Have a paused run go on.")
 @click.argument("run")
+@options.as_json
 @click.pass_context
-def resume(context: click.Context, run: str) -> None:
+def resume(context: click.Context, run: str, as_json: bool) -> None:
     """Have a paused RUN go on, or take back that it was asked to pause."""
-    click.echo(f"{control.resume(options.workspace(context), run).id} goes on")
+    one = control.resume(options.workspace(context), run)
+    options.tell_done(as_json, {"run": one.id}, f"{one.id} goes on")
 
 
 @runs.command(short_help="Have a run stop and put everything back.")
 @click.argument("run")
+@options.as_json
 @click.pass_context
-def abort(context: click.Context, run: str) -> None:
+def abort(context: click.Context, run: str, as_json: bool) -> None:
     """Have a RUN stop and put everything back, as Ctrl-C in its terminal does."""
     one = control.abort(options.workspace(context), run)
-    click.echo(f"{one.id} was asked to stop; it puts everything back")
+    said = f"{one.id} was asked to stop; it puts everything back"
+    options.tell_done(as_json, {"run": one.id}, said)

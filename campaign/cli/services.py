@@ -30,24 +30,27 @@ def list_(context: click.Context, as_json: bool) -> None:
     click.echo(columns(rows, right=(2, 3)))
 
 
-def _report(word: str, names: tuple[str, ...]) -> None:
-    click.echo(f"{word} {', '.join(names)}" if names else "nothing to do")
+def _report(as_json: bool, word: str, names: tuple[str, ...]) -> None:
+    said = f"{word} {', '.join(names)}" if names else "nothing to do"
+    options.tell_done(as_json, {word: names}, said)
 
 
 @services.command(short_help="Start services that do not run.")
 @click.argument("names", nargs=-1, metavar="[SERVICE]...")
+@options.as_json
 @click.pass_context
-def start(context: click.Context, names: tuple[str, ...]) -> None:
+def start(context: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """Start the SERVICEs (default: all) that do not run, and wait until they are healthy."""
-    _report("started", operations.start(options.workspace(context), names))
+    _report(as_json, "started", operations.start(options.workspace(context), names))
 
 
 @services.command()
 @click.argument("names", nargs=-1, metavar="[SERVICE]...")
+@options.as_json
 @click.pass_context
-def stop(context: click.Context, names: tuple[str, ...]) -> None:
+def stop(context: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """Stop the SERVICEs (default: all) that run, also those that campaign.yaml names no more."""
-    _report("stopped", operations.stop(options.workspace(context), names))
+    _report(as_json, "stopped", operations.stop(options.workspace(context), names))
 
 
 @services.command(short_help="Restart services with their groups.")
@@ -58,7 +61,10 @@ def stop(context: click.Context, names: tuple[str, ...]) -> None:
     metavar="N",
     help="N replicas of a service at a time, each batch healthy before the next goes down.",
 )
+@options.as_json
 @click.pass_context
-def restart(context: click.Context, names: tuple[str, ...], batch: int | None) -> None:
+def restart(
+    context: click.Context, names: tuple[str, ...], batch: int | None, as_json: bool
+) -> None:
     """Restart the SERVICEs (default: all) with their groups, and wait until they are healthy."""
-    _report("restarted", operations.restart(options.workspace(context), names, batch or 0))
+    _report(as_json, "restarted", operations.restart(options.workspace(context), names, batch or 0))

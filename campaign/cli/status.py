@@ -85,9 +85,10 @@ def _lines(found: Status) -> Iterator[str]:
         yield shown(f"! {run.id} {what}; run: campaign recover")
     for kept in found.kept:
         yield from map(shown, staying_lines(kept))
+    known = {kept.run for kept in found.kept} | {run.id for run in found.left}
     for one in found.hosts:
         yield from map(shown, host_lines(one))
-        yield from map(shown, _stack_lines(one, {kept.run for kept in found.kept}))
+        yield from map(shown, _stack_lines(one, known))
     yield ""
     yield from _hypotheses(found, currency)
 

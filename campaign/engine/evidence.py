@@ -1,5 +1,6 @@
 """Evidence from logs and outputs: kept whole by collect, joined by key by compare."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -9,10 +10,10 @@ from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.session import Session
 from campaign.engine.sides import NotYet, ServiceLog, Sources
 from campaign.ledger import records
-from hypotheses.comparison import Comparison, TwoByTwo, associate
+from hypotheses.comparison import Comparison, KeyCounts, TwoByTwo, associate
 from hypotheses.observation import Trial
 from playbooks.join.detector import detector_identity
-from playbooks.playbook import Collect, Compare
+from playbooks.playbook import Collect, Compare, LogSide
 
 if TYPE_CHECKING:
     from playbooks.join.excerpts import Excerpt
@@ -55,12 +56,28 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
     table = associate((_with_keys(trial, joined) for trial in trials), comparison)
     seen.comparison, seen.table = comparison, table
     _store(session, place, step_id, comparison, joined, table)
+    return _said(action, comparison)
+
+
+def _said(action: Compare, comparison: Comparison) -> str:
     counts = comparison.counts
     return (
         f"{counts.matched} match, {counts.mismatched} mismatch, {counts.left_only} left only, "
         f"{counts.right_only} right only, {counts.duplicate} duplicate"
         f"{f', {comparison.lost} lines lost' if comparison.lost else ''}"
+        f"{''.join(_silent(action, counts))}"
     )
+
+
+def _silent(action: Compare, counts: KeyCounts) -> Iterator[str]:
+    """The sides on which the checksum probe told of no call, with what that may come from."""
+    both = counts.joined + counts.duplicate
+    for side, own in ((action.left, counts.left_only), (action.right, counts.right_only)):
+        if not both + own and isinstance(side, LogSide) and side.probed:
+            yield (
+                f"; {side.log} logged no such checkpoint: see that CHECKSUM_PROBE is set there, "
+                "that it imports from the folder that `into:` names, and that it makes the call"
+            )
 
 
 def _joined(sources: Sources, action: Compare, seen: Seen) -> "tuple[Joined, tuple[Trial, ...]]":

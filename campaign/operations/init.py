@@ -49,8 +49,17 @@ def _write(folder: Path) -> Iterator[Path]:
         target = folder / place
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(template.joinpath(name).read_bytes())
+            _write_whole(target, template.joinpath(name).read_bytes())
             yield target
+
+
+def _write_whole(target: Path, content: bytes) -> None:
+    """All of it or nothing: half a file would be taken for one that was there. Errors: OSError."""
+    try:
+        target.write_bytes(content)
+    except OSError:
+        target.unlink(missing_ok=True)
+        raise
 
 
 def _is_readable(ledger: Path) -> bool:

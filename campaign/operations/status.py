@@ -3,6 +3,7 @@
 Beside it the overview of one who stays and looks on, which does not wait for sums over all runs.
 """
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -104,8 +105,14 @@ def status(workspace: Workspace) -> Status:
             left=tuple(run for run in unsettled if run.status != "running"),
             latest=next(iter(ledger.runs(limit=1)), None),
             declared=said,
-            kept=ledger.staying(),
+            kept=_staying(ledger, unsettled),
         )
+
+
+def _staying(ledger: Ledger, unsettled: Collection[records.Run]) -> tuple[Staying, ...]:
+    """What runs keep on purpose: not those that are on their way back and could not get there."""
+    dirty = {run.id for run in unsettled if run.state == "dirty"}
+    return tuple(one for one in ledger.staying() if one.run not in dirty)
 
 
 class Sums(Struct, frozen=True):
@@ -148,7 +155,7 @@ def overview(workspace: Workspace, last: Overview | None = None) -> Overview:
             running=tuple(run for run in unsettled if run.status == "running"),
             left=tuple(run for run in unsettled if run.status != "running"),
             stale=True,
-            kept=ledger.staying(),
+            kept=_staying(ledger, unsettled),
         )
         if runs <= SUMMED_AT_ONCE:
             return with_sums(now, _sums(ledger))

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import SystemCommand
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.screen import Screen
@@ -31,6 +32,7 @@ from campaign.tui.themes import DARK, LIGHT, PLAIN
 from campaign.tui.typed import Typed
 from campaign.tui.widgets.dirty_bar import DirtyBar
 from campaign.tui.widgets.kept_bar import kept_line
+from campaign.tui.widgets.keys import EXPLAINS
 from campaign.workspace import Workspace
 
 # What a run takes is loaded once one is asked for: rows are drawn without it.
@@ -89,13 +91,9 @@ class CampaignApp(TheApp):
         _mode("1", "campaign", "What is believed, and why"),
         _mode("2", "live", "The run under way"),
         _mode("3", "history", "All runs"),
-        Binding(
-            "question_mark,f1",
-            "explain",
-            "Help",
-            key_display="?",
-            tooltip="Explain what has the focus, and the keys",
-        ),
+        Binding("question_mark", "explain", "Help", key_display="?", tooltip=EXPLAINS),
+        # In fields a question mark is typed.
+        Binding("f1", "explain", "Help", key_display="F1", tooltip=EXPLAINS),
         Binding("ctrl+p", "command_palette", "Actions", priority=True, tooltip="All actions"),
         Binding("r", "run", "Run", tooltip="Choose a playbook, see its plan, and run it"),
         Binding("R", "recover", "Recover", key_display="R", tooltip="Put back what a run left"),
@@ -151,6 +149,11 @@ class CampaignApp(TheApp):
         self._follower = Follower(workspace.ledger, self._tell_of_change)
         self.run_worker(self._follower.run, thread=True, group="follow")
         self.switch_mode("campaign")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Tells the screens below a dialog too, of which there may be more or less room now."""
+        for screen in self.screen_stack[:-1]:
+            screen.post_message(events.Resize(event.size, event.virtual_size))
 
     def _tell_of_change(self) -> None:
         """Called in the follower's thread."""

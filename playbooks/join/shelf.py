@@ -58,6 +58,6 @@ class Shelf:
             written = BytesIO()  # polars itself would not say of a full disk that it is full
             pl.concat(part).write_ipc(written)
             file = self._folder / f"{self._name}-{number:02}-{self._written:06}"
-            file.write_bytes(written.getbuffer())
+            file.write_bytes(written.getvalue())
         self._parts, self._parted_size = {}, 0
         self._written += 1

@@ -86,7 +86,7 @@ class TcpHealthShape(_ProbedShape):
 
 
 class CommandHealthShape(_ProbedShape):
-    command: Words = entry("command", "Healthy when this command exits 0.")
+    command: Words = entry("command", "Healthy when this command exits 0; it runs in /.")
 
 
 class LogHealthShape(_HealthShape):
@@ -159,7 +159,7 @@ class TcpAvailabilityShape(_AvailabilityShape):
 
 
 class CommandAvailabilityShape(_AvailabilityShape):
-    command: Words = entry("command", "It is up while this command exits 0.")
+    command: Words = entry("command", "It is up while this command exits 0; it runs in /.")
 
 
 AvailabilityShape = Annotated[

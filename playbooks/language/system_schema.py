@@ -70,7 +70,7 @@ class TcpGuardShape(_GuardShape):
 
 
 class CommandGuardShape(_GuardShape):
-    command: Words = entry("command", "Holds while this command exits 0.")
+    command: Words = entry("command", "Holds while this command exits 0; it runs in /.")
 
 
 GuardShape = Annotated[

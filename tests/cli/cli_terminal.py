@@ -3,14 +3,17 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from toy import Toy
 
 PATIENCE_S = 60.0
+LONGEST_RUN_S = 300.0
 
 
 class Terminal:
@@ -53,10 +56,19 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
+    def interrupt(self) -> None:
+        """Ctrl-C once it reads: before that, Python would note it and read all the same."""
+        deadline, doing = time.monotonic() + PATIENCE_S, Path(f"/proc/{self.process.pid}/syscall")
+        while doing.read_text().split()[1:2] != ["0x0"]:  # what it reads from
+            assert time.monotonic() < deadline, f"it reads nothing: {self.text!r}"
+            time.sleep(0.01)
+        self.process.send_signal(signal.SIGINT)
+
     def end(self) -> tuple[int, str]:
         """Its exit code and its standard output, once it has ended."""
-        while self._read(PATIENCE_S):
-            pass
+        deadline = time.monotonic() + LONGEST_RUN_S
+        while self._read(1.0):
+            assert time.monotonic() < deadline, f"it does not end: {self.text!r}"
         output, _ = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, output
 

@@ -40,6 +40,26 @@ def test_a_hypothesis_from_adding_to_overruling(toy: Toy) -> None:
     assert json.loads(toy.run("hypothesis", "show", "clock", "--json").stdout)["runs"] == []
 
 
+def test_programs_are_answered_as_json_also_where_something_is_done(toy: Toy) -> None:
+    def told(*words: str) -> tuple[int, dict[str, object]]:
+        done = toy.run(*words, "--json")
+        return done.returncode, json.loads(done.stdout)
+
+    assert told("init", "new")[1]["written"][-1] == "campaign.db"  # type: ignore[index]
+    imported = told("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
+    assert imported == (0, {"added": ["mode", "rule"], "changed": [], "same": []})
+    assert told("hypothesis", "add", "clock", "--claim", "it drifts")[1]["claim"] == "it drifts"
+    assert told("hypothesis", "edit", "clock", "--prior", "0.5")[1]["prior"] == 0.5
+    assert told("hypothesis", "note", "clock", "x") == (0, {"slug": "clock", "note": "x"})
+    words = ("hypothesis", "set", "clock", "abandoned", "--reason", "x")
+    assert told(*words) == (0, {"slug": "clock", "standing": "abandoned"})
+    assert told("services", "start") == (0, {"started": ["app"]})
+    assert told("services", "stop") == (0, {"stopped": ["app"]})
+    for verb in ("abort", "pause", "resume"):
+        missing = "no run matches 'nothing'; `campaign runs list` shows them"
+        assert told("runs", verb, "nothing") == (2, {"error": missing, "exit": 2})
+
+
 def test_an_edit_changes_what_is_given_and_its_history_keeps_what_it_was(toy: Toy) -> None:
     toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
     before = json.loads(toy.run("hypothesis", "show", "mode", "--json").stdout)

@@ -205,6 +205,8 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(small_disk: Path) -> None:
         assert "Everything was put back." in run.said
         assert made.tree() == before
         fill(small_disk / "more")
+        halved = made.run("init", "new")
+        assert (halved.returncode, (made.root / "new" / "campaign.yaml").exists()) == (2, False)
         read = made.run("status")
         assert (read.returncode, "campaign.db: the disk is full" in read.stderr) == (6, True)
         for name in ("rest", "more"):

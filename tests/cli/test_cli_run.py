@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import signal
 import subprocess
 from pathlib import Path
 
@@ -82,7 +81,7 @@ def test_a_protected_campaign_is_run_only_by_its_name(ready: Toy) -> None:
 def test_control_c_at_the_question_runs_nothing(ready: Toy) -> None:
     with Terminal(ready, "run", "fix") as terminal:
         terminal.until("Run this? [y/N] ")
-        terminal.process.send_signal(signal.SIGINT)
+        terminal.interrupt()
         assert terminal.end() == (130, "")
         assert "campaign: interrupted" in terminal.text
         assert "Traceback" not in terminal.text

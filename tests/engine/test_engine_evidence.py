@@ -141,3 +141,8 @@ def test_checkpoints_of_the_probe_are_joined_and_what_it_dropped_is_lost(stage: 
     assert found["lost"] > 0
     assert f"log lines lost: {found['lost']}, so nobody knows what was not compared" in done.err
     stage.check_untouched()
+
+    unread = PROBED.format(kind="probe", lines=1000).replace('CHECKSUM_PROBE: "1"', 'OTHER: "1"')
+    stage.toy.playbook("probed", unread)
+    done = stage.run("run", "probed", "-y")
+    assert "; app logged no such checkpoint: see that CHECKSUM_PROBE is set there, " in done.err

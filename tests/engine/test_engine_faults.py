@@ -77,6 +77,7 @@ def test_a_supervisor_that_restarts_what_died_is_seen(bare: Stage) -> None:
     assert "became pid" in observed["invalid"]
     bare.check_untouched()
     bare.check_recovered()
+    assert bare.run("services", "stop").code == 0
 
 
 def test_a_drain_that_does_not_end_is_cut_and_told(bare: Stage) -> None:

@@ -99,6 +99,9 @@ def test_someone_elses_change_of_what_is_kept_stops_plans_and_is_left(stage: Sta
     assert f"campaign recover --accept {rule}" in dirty.out
     assert rule.read_text(encoding="utf-8") == "BUG = False  # mine\n"
     assert stage.newest()["state"] == "dirty"
+    status = stage.run("status").out
+    assert f"! {run} could not be put back whole; run: campaign recover\n" in status
+    assert "kept by" not in status
     accepted = stage.run("recover", "--accept", str(rule))
     assert accepted.code == 0, accepted.out
     assert (stage.newest()["state"], stage.toy.journal()) == ("clean", [])

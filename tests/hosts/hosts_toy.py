@@ -271,7 +271,7 @@ def _install(toy: UnitToy) -> None:
     (toy.there / "python").chmod(0o755)
     unit = toy.machine.root / f"etc/systemd/system/{toy.unit}.service"
     unit.write_text(UNIT.format(there=f"/srv/{toy.unit}"))
-    toy.machine.run("systemctl", "enable", "--quiet", "--now", toy.unit)
+    toy.machine.run("systemctl", "enable", "--quiet", "--no-reload", "--now", toy.unit)
 
 
 def _answers(toy: UnitToy) -> bool:
@@ -283,7 +283,7 @@ def _answers(toy: UnitToy) -> bool:
 
 def _remove(toy: UnitToy) -> None:
     run, unit = toy.machine.run, f"{toy.unit}.service"
-    run("systemctl", "disable", "--quiet", "--now", unit, check=False)
+    run("systemctl", "disable", "--quiet", "--no-reload", "--now", unit, check=False)
     run("rm", "-rf", f"/srv/{toy.unit}", f"/etc/systemd/system/{unit}")
     run("systemctl", "daemon-reload")
     run("systemctl", "reset-failed", unit, check=False)

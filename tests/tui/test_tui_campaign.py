@@ -57,8 +57,30 @@ def test_below_100_columns_enter_shows_the_evidence_and_resizing_keeps_the_focus
         assert app.focused is focused
         await pilot.press("escape")
         await shows(pilot, "Hypotheses (4)", "Runs: mtp")
+        await pilot.press("n")
+        await shows(pilot, "New hypothesis")
+        await pilot.resize_terminal(140, 40)
+        await until(pilot, lambda: app.screen_stack[0].has_class("-wide"))
 
     drive(folder, script, size=(80, 24))
+
+
+def test_of_more_hypotheses_than_there_is_room_for_the_one_under_the_cursor_is_in_sight(
+    told: Story,
+) -> None:
+    for number in range(40):
+        told.recorder.add_hypothesis(Hypothesis(f"more-{number}", "one of many"))
+
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Hypotheses (44)", "topk-v2")
+        await pilot.press("end", "up")
+        await shows(pilot, "○  more-39", "Runs: more-39")
+        await pilot.press("slash", *"more-3")
+        await shows(pilot, "Hypotheses (11 of 44)", "○  more-32", "○  more-39", "F1 Help")
+        await pilot.press("escape", "home")
+        await shows(pilot, "topk-v2", "Runs: topk-v2")
+
+    drive(told.recorder.path.parent, script, size=(80, 24))
 
 
 def check_aligned(app: CampaignApp) -> None:

@@ -50,6 +50,20 @@ def test_a_run_of_another_screen_opens_and_enter_shows_it_where_there_is_little_
     drive(folder, script, size=(80, 24))
 
 
+def test_what_becomes_of_a_run_is_shown_also_where_its_list_has_no_room(told: Story) -> None:
+    run = told.run("one", "probe", [Arm(Counts(1, 8))])
+
+    async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
+        await pilot.press("3")
+        await shows(pilot, f"· {run}", "Open")
+        await pilot.press("enter")
+        await shows(pilot, f"Run: {run}")
+        told.recorder.retract(run, "wrong host")
+        await shows(pilot, "retracted: wrong host")
+
+    drive(told.recorder.path.parent, script, size=(80, 24))
+
+
 def test_two_runs_side_by_side_and_the_plots(folder: Path) -> None:
     async def script(_app: CampaignApp, pilot: Pilot[int]) -> None:
         await pilot.press("3")

@@ -127,6 +127,15 @@ def test_campaign_alone_opens_it_on_a_terminal(toy: Toy) -> None:
     assert b"\x1b[38;" not in seen
 
 
+def test_on_a_dumb_terminal_it_is_refused(toy: Toy) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(sys.executable, toy.command("tui"), {**os.environ, "TERM": "dumb"})
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
+    assert b"needs a terminal that it can draw on" in os.read(terminal, 65536)
+    os.close(terminal)
+
+
 def test_without_a_terminal_it_is_refused_and_campaign_alone_shows_its_help(toy: Toy) -> None:
     refused = toy.run("tui")
     assert refused.returncode == 2

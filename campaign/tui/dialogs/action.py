@@ -50,6 +50,7 @@ is kept.
         super().__init__()
         self._command = Static("", markup=False, classes="command")
         self._told = Static("", markup=False, classes="wrong")
+        self._judged: list[object] = []
         self._done: Reading[str] = Reading(self, self._succeeded, self._say)
 
     @abstractmethod
@@ -90,12 +91,20 @@ is kept.
     @on(TextArea.Changed)
     @on(Select.Changed)
     def _changed(self) -> None:
-        self._say("")
+        """A quick hand has it done before it is heard what was typed: what is said then stays."""
+        if self._typed() != self._judged:
+            self._say("")
         try:
             self.collect()
         except ValueError:
             return
         self._command.update(Text(shown(command_text(self.arguments()))))
+
+    def _typed(self) -> list[object]:
+        """All that is in the fields."""
+        texts = [one.text for one in self.query(TextArea)]
+        chosen = [one.value for one in self.query(Select)]
+        return [*texts, *chosen, *(one.value for one in self.query(Input))]
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
@@ -111,6 +120,7 @@ is kept.
         workspace = app_of(self).workspace
         if workspace is None:
             return
+        self._judged = self._typed()
         try:
             self.collect()
         except ValueError as error:

@@ -64,7 +64,7 @@ yet; the way back is part of the run.
         super().__init__()
         self._planned = planned
         self._words = arguments(planned, request)
-        self._typed = Input(placeholder=planned.system.campaign, compact=True, id="name")
+        self._typed = Input(compact=True, id="name")
         self._wrong = Static("", markup=False, classes="wrong")
         self._box = VerticalScroll(id="plan-text")
 

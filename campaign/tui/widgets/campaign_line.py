@@ -62,7 +62,7 @@ class CampaignLine(KeyText):
         if overview is None or app.workspace is None:
             yield app.workspace.root.name if app.workspace else ""
         else:
-            yield _name(overview, system)
+            yield _name(overview, system) or app.workspace.root.name
             if app.invalid:
                 yield "campaign.yaml is not valid: campaign check"
             if app.problem:
@@ -76,7 +76,7 @@ class CampaignLine(KeyText):
 def _name(overview: Overview, system: System | None) -> str:
     if overview.campaign is not None:
         return overview.campaign.name
-    return system.campaign if system else "(not run yet)"
+    return system.campaign if system else ""
 
 
 def _state(overview: Overview, system: System | None) -> str:

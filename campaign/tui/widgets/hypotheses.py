@@ -23,6 +23,8 @@ NONE = "(none)"
 
 _BAR = 24
 _SLUG = 28
+_AROUND = 3
+"""Lines of the frame and of the heads."""
 
 
 class Order(StrEnum):
@@ -89,12 +91,14 @@ valid runs; (0-9) is an interval in percent.
 
     def open_filter(self) -> None:
         self.filter.display = True
+        self._fit(self.table.count)
         self.screen.set_focus(self.filter)
 
     def close_filter(self) -> None:
         """Shows all again; the focus goes back to the table."""
         self.filter.value = ""
         self.filter.display = False
+        self._fit(self.table.count)
         self.table.focus()
 
     @on(Input.Changed, "#filter")
@@ -115,9 +119,14 @@ valid runs; (0-9) is an interval in percent.
         top = top_of([_counts(one) for one in found])
         self.table.fill(_columns(top), [self._row(one, top) for one in found])
         self.entitle(self._title(len([one for one in found if one.standing])))
+        self._fit(len(found))
         self.say("" if found or not self._rows else "Nothing fits the filter.  Esc shows all again")
         if self.table.focused_key != before:
             self._moved()
+
+    def _fit(self, rows: int) -> None:
+        """As high as its rows take; where that is more than there is room for, they scroll."""
+        self.styles.height = rows + _AROUND + self.filter.display
 
     def _row(self, one: HypothesisCosts, top: float) -> Row:
         sums = _sums(one, self._currency, top) if self._summed else _YET_TO_BE_READ

@@ -11,12 +11,14 @@ from textual.events import Click
 from campaign.tui.colours import colour
 from campaign.tui.widgets.written import Written
 
+EXPLAINS = "Explain what has the focus, and the keys"
+
 HELP_IN_DIALOGS = Binding(
     "f1,question_mark",
     "app.explain",
     "Help",
     key_display="F1",
-    tooltip="Explain what has the focus, and the keys",
+    tooltip=EXPLAINS,
 )
 """In fields a question mark is typed."""
 

@@ -92,9 +92,13 @@ class RunList(Rows):
             self._read.ask(partial(self._fetch, ends))
 
     def _near(self, beyond: int) -> Sequence[int]:
-        """The places of the screen and of so many rows before and behind it."""
+        """The places of the screen and of so many rows before and behind it.
+
+        That of the run under the cursor is among them: it is shown whole, also out of sight.
+        """
         first = self.scroll_offset.y
-        return self.places[max(0, first - beyond) : first + self.visible_rows + beyond]
+        near = self.places[max(0, first - beyond) : first + self.visible_rows + beyond]
+        return near if self.place in near else near + self.places[self.cursor : self.cursor + 1]
 
     def _missing(self, places: Sequence[int]) -> list[int]:
         """Those of the places that are not known as they are now."""
