@@ -48,7 +48,8 @@ def test_clean_time_is_set_against_time_to_failure(soak: Stage) -> None:
     assert "p = .00086" in done.err
     assert "inconclusive, leading" in done.err
     assert clean in soak.run("runs", "list").out
-    assert f"observed [fix] by trials: {clean} (fixed)" in soak.run("runs", "show", "fix").out
+    shown = soak.run("runs", "show", "fix").out
+    assert f"observed [fix] by trials: {clean}, 1 censored (fixed)" in shown
     report = soak.run("report").out
     assert f"Trials: fix: {clean}, 1 censored" in report
     assert f"Baseline: {failing}, in 1 restart" in report
