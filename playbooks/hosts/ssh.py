@@ -134,7 +134,8 @@ class SshChannel:
         program = agent.program(self._target.state_dir or "", replaces)
         try:
             self._channel.exec_command(_command(self._target, len(program)))
-            self._channel.sendall(program)
+            with contextlib.suppress(OSError):  # it has ended, and what it said is still to be read
+                self._channel.sendall(program)
             word = said.next()
             if word == "send":
                 self._channel.sendall(agent.data)
