@@ -7,11 +7,11 @@ attempts. Failures are taken for a Poisson process, so rates and comparisons are
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import inf, log1p, sqrt
+from math import inf, log, log1p, sqrt
 
 from msgspec import Struct
 
-from hypotheses.rates import p_text
+from hypotheses.rates import no_likelier, p_text
 
 TAIL = 0.025
 """Either side of a 95% interval."""
@@ -90,15 +90,17 @@ def compare(first: Exposure, second: Exposure) -> Compared:
     k, n = first.failures, first.failures + second.failures
     if n == 0 or not (first.amount and second.amount):
         return Compared(Bounds(0.0, inf), 1.0)
-    from scipy.special import betaincinv
-    from scipy.stats import binomtest
+    import numpy as np
+    from scipy.special import betaincinv, gammaln
 
     low = float(betaincinv(k, n - k + 1, TAIL)) if k else 0.0
     high = float(betaincinv(k + 1, n - k, 1 - TAIL)) if k < n else 1.0
     share = first.amount / (first.amount + second.amount)
     scale = second.amount / first.amount
     ratio = Bounds(_odds(low) * scale, _odds(high) * scale)
-    return Compared(ratio, min(1.0, float(binomtest(k, n, share).pvalue)))
+    x = np.arange(n + 1)
+    weights = x * log(share) + (n - x) * log1p(-share) - gammaln(x + 1) - gammaln(n - x + 1)
+    return Compared(ratio, no_likelier(weights, k))
 
 
 def clean_needed(rate: float, confidence: float = 0.95) -> float:

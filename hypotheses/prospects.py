@@ -1,11 +1,13 @@
 """What planned trials can show, before any of them is made."""
 
 from collections.abc import Iterable
+from math import exp
 
 from msgspec import Struct
 
 from hypotheses.observation import Counts
 from hypotheses.rates import (
+    chance_of_at_least,
     design_effect,
     largest_separating,
     smallest_separating_above,
@@ -89,9 +91,13 @@ def _chance(trials: int, control: Counts, expect: Expect, rate: float, rho: floa
 
 def _at_most(k: int, n: int, rate: float, rho: float) -> float:
     """The chance of k or fewer failures in n trials that are alike by `rho` (beta-binomial)."""
-    from scipy.stats import betabinom, binom
-
     if rho == 0 or rate in (0, 1):
-        return float(binom.cdf(k, n, rate))
+        return 1 - chance_of_at_least(k + 1, n, rate)
+    import numpy as np
+    from scipy.special import betaln, gammaln, logsumexp
+
     spread = (1 - rho) / rho
-    return float(betabinom.cdf(k, n, rate * spread, (1 - rate) * spread))
+    fail, clean = rate * spread, (1 - rate) * spread
+    x = np.arange(n + 1)
+    ways = -gammaln(x + 1) - gammaln(n - x + 1) + betaln(x + fail, n - x + clean)
+    return exp(logsumexp(ways[: k + 1]) - logsumexp(ways))

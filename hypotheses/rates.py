@@ -5,14 +5,24 @@ Counts `k` of `n` are failing trials of the trials that count. Intervals and tes
 """
 
 from bisect import bisect_left
-from math import asin, ceil, erfc, hypot, log, log1p, sqrt
+from math import asin, ceil, erfc, exp, hypot, log, log1p, sqrt
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from hypotheses.observation import Counts
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
 Z = 1.959963984540054
 """The normal quantile of a two-sided 95% interval."""
+
+_ROUNDING = 1e-7
+"""How far the logarithms of probabilities that are equal may be apart."""
 
 
 class Interval(Struct, frozen=True):
@@ -52,10 +62,25 @@ def fisher(k1: int, n1: int, k2: int, n2: int) -> float:
     _check(k2, n2)
     if n1 == 0 or n2 == 0 or k1 + k2 in (0, n1 + n2):
         return 1.0
-    from scipy.stats import fisher_exact
+    import numpy as np
+    from scipy.special import gammaln
 
-    p = float(fisher_exact([[k1, n1 - k1], [k2, n2 - k2]]).pvalue)
-    return min(1.0, p)
+    k, least = k1 + k2, max(0, k1 + k2 - n2)
+    x = np.arange(least, min(n1, k1 + k2) + 1)
+    ways = gammaln(x + 1) + gammaln(n1 - x + 1) + gammaln(k - x + 1) + gammaln(n2 - k + x + 1)
+    return no_likelier(-ways, k1 - least)
+
+
+def no_likelier(weights: "Floats", at: int) -> float:
+    """The probability of what is no likelier than the outcome `at`: an exact two-sided p.
+
+    `weights` are the logarithms of what is proportional to each outcome's probability. Those that
+    differ by no more than rounding count as equal.
+    """
+    from scipy.special import logsumexp
+
+    as_far = weights[weights <= weights[at] + _ROUNDING]
+    return min(1.0, exp(logsumexp(as_far) - logsumexp(weights)))
 
 
 def separated(k1: int, n1: int, k2: int, n2: int) -> bool:

@@ -35,7 +35,7 @@ _SERVER.set_forkserver_preload(
         "campaign.cli.status",
         "campaign.engine.rules",
         "campaign.ledger.migrations",
-        "scipy.stats",
+        "scipy.special",
         "sqlite_utils",
         "playbooks.language.likely",
         "playbooks.hosts.local",

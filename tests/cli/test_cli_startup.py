@@ -27,7 +27,7 @@ print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 
 EACH_FIRST = """
 import importlib, os, sys
-import rich, scipy.stats, sqlite_utils, textual, yaml
+import rich, scipy.special, sqlite_utils, textual, yaml
 for name in sys.argv[1:]:
     if os.fork() == 0:
         importlib.import_module(name)
