@@ -117,7 +117,7 @@ The command in the frame prints the same.
             if seen.invalid:
                 yield _item(f"{shown(seen.arm)} does not count: {shown(seen.invalid)}")
             if seen.stop_reason:
-                yield _item(f"{shown(seen.arm)}: {shown(seen.stop_reason)}".lstrip(": "))
+                yield _item(f"{shown(seen.arm)}: stop {shown(seen.stop_reason)}".lstrip(": "))
 
     def _counts(self, rows: Sequence[tuple[records.Observation, Counts]]) -> Iterator[Text]:
         top, width = top_of([counts for _, counts in rows]), self.scroll.columns
