@@ -84,21 +84,30 @@ def _replaced(value: object, path: tuple[str | int, ...], new: object) -> object
     return copy
 
 
+def changed(data: st.DataObject, which: str, values: st.SearchStrategy[object]) -> str:
+    """A valid file of the kind `which` in which one value, anywhere, is another one."""
+    text = {"playbook": PLAYBOOK, "campaign": CAMPAIGN}[which]
+    valid = yaml.safe_load(text.replace(" on:", ' "on":'))
+    place = data.draw(st.sampled_from(_places(valid)))
+    return yaml.safe_dump(_replaced(valid, place, data.draw(values)), sort_keys=False)
+
+
+def load(workspace: Workspace, which: str, text: str) -> None:
+    if which == "playbook":
+        workspace.playbook(text)
+    else:
+        workspace.system(text)
+
+
 @pytest.mark.parametrize("which", ["playbook", "campaign"])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_valid_file_with_any_value_anywhere(
     workspace: Workspace, data: st.DataObject, which: str
 ) -> None:
-    text = PLAYBOOK if which == "playbook" else CAMPAIGN
-    valid = yaml.safe_load(text.replace(" on:", ' "on":'))
-    place = data.draw(st.sampled_from(_places(valid)))
-    text = yaml.safe_dump(_replaced(valid, place, data.draw(_VALUE)), sort_keys=False)
+    text = changed(data, which, _VALUE)
     try:
-        if which == "playbook":
-            workspace.playbook(text)
-        else:
-            workspace.system(text)
+        load(workspace, which, text)
     except LoadError as error:
         check(error, text)
 
@@ -114,16 +123,9 @@ _ANOTHER = st.sampled_from([*_TEXTS, *_OTHERS, 1, 0, -1, 2.5, True])
 def test_what_loads_is_what_the_json_schema_allows(
     workspace: Workspace, data: st.DataObject, which: str
 ) -> None:
-    valid = yaml.safe_load(
-        (PLAYBOOK if which == "playbook" else CAMPAIGN).replace(" on:", ' "on":')
-    )
-    place = data.draw(st.sampled_from(_places(valid)))
-    text = yaml.safe_dump(_replaced(valid, place, data.draw(_ANOTHER)), sort_keys=False)
+    text = changed(data, which, _ANOTHER)
     try:
-        if which == "playbook":
-            workspace.playbook(text)
-        else:
-            workspace.system(text)
+        load(workspace, which, text)
     except LoadError:
         return
     SCHEMAS[which].validate(yaml.safe_load(text))
