@@ -29,6 +29,12 @@ MODE_PATTERN = r"^0?[0-7]{3,4}$"
 UNIT_PATTERN = r"^[A-Za-z0-9:_.\\-]{1,200}(?:@[A-Za-z0-9:_.\\-]{1,200})?\.service$"
 ADDRESS_PATTERN = r"^(?:\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):([0-9]{1,5})$"
 
+_HOST = r"\{\{ *host *\}\}"
+"""The name of a service's host as files may write it, before it is filled in."""
+_UNITS = rf"(?:[A-Za-z0-9:_.\\-]|{_HOST}){{1,200}}"
+_UNIT_WRITTEN = rf"^{_UNITS}(?:@{_UNITS})?\.service$"
+_ADDRESS_WRITTEN = rf"^(?:\[[0-9A-Fa-f:.]+\]|(?:[^\s:/\[\]]|{_HOST})+):([0-9]{{1,5}})$"
+
 _PERCENT = "a percentage such as 95%"
 _MODE = 'a file mode in quotes, such as "0644"'
 _ADDRESS = 'an address such as "127.0.0.1:8080"'
@@ -250,7 +256,9 @@ Parts = Annotated[
 Name = Annotated[str, *_pattern(NAME_PATTERN, _NAME)]
 ServiceName = Annotated[str, *_pattern(SERVICE_PATTERN, _SERVICE)]
 ServiceKey = Annotated[ServiceName, Described({"type": "string", "pattern": NAME_PATTERN})]
-UnitName = Annotated[str, *_pattern(UNIT_PATTERN, _UNIT)]
+UnitName = Annotated[
+    str, *_pattern(UNIT_PATTERN, _UNIT), Described({"type": "string", "pattern": _UNIT_WRITTEN})
+]
 Variable = Annotated[str, *_pattern(VARIABLE_PATTERN, _VARIABLE)]
 Names = Annotated[list[Name], Rewrite(_listed), Described(_NAMES_SCHEMA)]
 Scalar = Annotated[str, Convert(_scalar), Described({"type": ["string", "number"]})]
@@ -260,7 +268,7 @@ Size = Annotated[int, Convert(_size), Check(_positive), Described(_SIZE_SCHEMA)]
 Percent = Annotated[float, Convert(_percent), _schema("string", PERCENT_PATTERN, "95%")]
 Mode = Annotated[int, Convert(_mode), _schema("string", MODE_PATTERN, "0644")]
 Port = Annotated[int, Check(_port), Described({"type": "integer", "minimum": 1})]
-Address = Annotated[str, Check(_address), _schema("string", ADDRESS_PATTERN, "[::1]:80")]
+Address = Annotated[str, Check(_address), _schema("string", _ADDRESS_WRITTEN, "[::1]:80")]
 Url = Annotated[str, Check(_url), Described({"type": "string", "format": "uri"})]
 Regex = Annotated[str, Check(_regex), Described({"type": "string", "format": "regex"})]
 JoinedRegex = Annotated[str, Check(_joined), Described(_REGEX_SCHEMA)]

@@ -3,12 +3,16 @@
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from playbooks.language.json_schema import json_schemas
 from playbooks.language.load import LoadError, load_playbook, load_system
+from playbooks.language.marks import read
 from playbooks.playbook import Playbook
 from playbooks.system import System
 
 ENVIRON = {"API_KEY": "correct horse battery"}
+SCHEMAS = {name: Draft202012Validator(one) for name, one in json_schemas().items()}
 SLUGS = ("idxk-transfer", "topk-v2")
 
 CAMPAIGN = """\
@@ -85,7 +89,10 @@ def edited(text: str, *changes: tuple[str, str]) -> str:
 
 
 class Workspace:
-    """A workspace folder with a campaign, a patch to apply and a file to upload."""
+    """A workspace folder with a campaign, a patch to apply and a file to upload.
+
+    Whatever loads here has to be what its JSON Schema allows.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -97,7 +104,9 @@ class Workspace:
 
     def system(self, text: str | bytes = CAMPAIGN, environ: dict[str, str] = ENVIRON) -> System:
         self.config.write_bytes(text.encode() if isinstance(text, str) else text)
-        return load_system(self.config, environ)
+        found = load_system(self.config, environ)
+        SCHEMAS["campaign"].validate(read(self.config).root.plain())
+        return found
 
     def playbook(
         self,
@@ -109,13 +118,15 @@ class Workspace:
     ) -> Playbook:
         path = self.root / "playbook.yaml"
         path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return load_playbook(
+        found = load_playbook(
             path,
             system or self._system,
             hypotheses=SLUGS,
             variables=variables or {},
             playbooks=playbooks,
         )
+        SCHEMAS["playbook"].validate(read(path).root.plain())
+        return found
 
     def campaign_problems(self, *changes: tuple[str, str]) -> list[str]:
         """What is said of the campaign after these changes: `line:column: what` each."""
