@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from getpass import getuser
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from campaign.engine.budget import NO_LIMITS, Limits
-from campaign.engine.dialling import NOBODY, Ahead, dial
+from campaign.engine.dialling import NOBODY, Ahead, advice, dial
 from campaign.engine.events import Emit
 from campaign.engine.guards import Guards, no_guards
 from campaign.engine.stop import Stop
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from campaign.engine.kept import Kept
 
 _REFUSALS = frozenset({"locked", "journal-damaged", "journal-newer"})
+_NOT_WITHOUT = (
+    "take a host that is gone for good out of campaign.yaml: all of them have to answer, used or "
+    "not, since what stands changed on one is a condition of every run"
+)
 
 
 def operator() -> str:
@@ -118,9 +122,7 @@ class Hosts:
         found = by_name({name: partial(_failure, opened, name) for name in self._machines})
         failures = [one for one in found.values() if one is not None]
         if failures:
-            first, *others = failures
-            what = "; ".join(str(one) for one in failures)
-            raise (CampaignError(first.exit, what) if others else first)
+            raise _failures(failures)
 
     def again(self, name: str) -> Host:
         """A fresh agent in place of one that was lost. Errors: CampaignError."""
@@ -193,15 +195,15 @@ class Hosts:
         return self._open[name]
 
     def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
+        machine = self._machines[name]
         try:
-            machine = self._machines[name]
             channel = self._ahead.take(machine) or dial(
                 machine, self.workspace.host_state, replaces
             )
             return self._greet(name, channel, lock=lock)
         except HostError as error:
             code = Exit.REFUSED if error.kind in _REFUSALS else Exit.UNREACHABLE
-            raise CampaignError(code, f"host {name}: {error}") from error
+            raise CampaignError(code, f"host {name}: {error}", advice(machine, error)) from error
         except HostLost as error:
             raise CampaignError(
                 Exit.UNREACHABLE, f"host {name}: the agent did not start: {error.reason}"
@@ -231,6 +233,16 @@ def _failure(opened: Callable[[str], Host], name: str) -> CampaignError | None:
     except CampaignError as error:
         return error
     return None
+
+
+def _failures(failures: Sequence[CampaignError]) -> CampaignError:
+    """All in one; of a host that is away, why the others do not do without it."""
+    first, *others = failures
+    what = "; ".join(map(str, failures)) if others else first.what
+    fix = "" if others else first.fix
+    if any(one.exit is Exit.UNREACHABLE for one in failures):
+        fix = "; or ".join(filter(None, (fix, _NOT_WITHOUT)))
+    return CampaignError(first.exit, what, fix)
 
 
 class Session(Struct, frozen=True):

@@ -151,6 +151,15 @@ def _env(seen: Seen) -> Iterator[Finding]:
     what = f"env steps can write {env.path}"
     yield seen.finding("env", what if losing else f"{what}, and nothing beats it")
     yield from losing
+    yield from _other_names(seen, env)
+
+
+def _other_names(seen: Seen, env: EnvMethod) -> Iterator[Finding]:
+    others = seen.host.read(*env.place)[0].names - 1
+    if others:
+        names = "another name" if others == 1 else f"{others} other names"
+        what = f"{env.path} has {names} (hard links): env steps leave what stands there as it is"
+        yield seen.finding("env", what, "warn", f"see which: find / -xdev -samefile {env.path}")
 
 
 def _after(seen: Seen, env: EnvMethod, name: str) -> tuple[precedence.Layer, ...]:

@@ -135,7 +135,7 @@ class FileVerbs:
         "too-large" (over 1 GiB), "no-process".
         """
         header, body = self.connection.call("read", root=root, path=path, pid=pid)
-        state = FileState(**header["state"])
+        state = FileState(**header["state"], names=header["names"])
         return state, None if state.sha256 is None else body
 
     def tail(self, root: str, path: str, offset: int, max_bytes: int) -> Tail:

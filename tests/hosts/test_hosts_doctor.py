@@ -141,8 +141,14 @@ def test_a_host_that_is_not_there_hides_no_other(ward: Ward, ssh_config: Path) -
     found = ward.looked(4)
     state, what, fix = found["gone reach"]
     assert (state, "Connection refused" in what) == ("fail", True)
-    assert f"ssh -F {ssh_config} 127.0.0.1 answers" in fix
+    assert f"ssh -F {ssh_config} -p {port} 127.0.0.1 answers" in fix
     assert found["svc health"][0] == "ok"
+    (ward.toy.root / "playbooks").mkdir()
+    ward.toy.playbook("look", "name: look\nkind: probe\nsteps:\n  - wait: 1ms\n")
+    for command in (("plan", "look"), ("run", "look", "-y")):
+        refused = ward.toy.run(*command)
+        assert refused.returncode == 4
+        assert f"host gone: {what}; {fix}; or take a host that is gone" in refused.stderr
 
 
 def test_a_key_that_is_not_known_stays_so(ward: Ward, ssh_config: Path) -> None:
