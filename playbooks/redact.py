@@ -8,6 +8,9 @@ from playbooks.env.values import escaped
 
 MARK = "[redacted]"
 
+SECRET_LENGTH = 8
+"""A shorter value is no secret: it would be taken out of other words, too."""
+
 
 class Redactor:
     """Replaces every value of `secrets` in texts and streamed bytes: as it is, in JSON, or as the

@@ -22,6 +22,7 @@ from campaign.ledger.recorder import Recorder
 from campaign.workspace import Workspace
 from playbooks.agent import clock
 from playbooks.hosts.connection import Channel, HostError, HostLost
+from playbooks.hosts.files import NO_VARIABLES
 from playbooks.hosts.host import Host
 from playbooks.redact import Redactor
 from playbooks.system import LEASE_S, Service, System
@@ -53,7 +54,8 @@ class Hosts:
     failed, and is not repeated. One that has put itself back meanwhile, since our lease of
     `lease_s` was over, refuses itself until it is asked for `again`. With `takes_over` agents that
     wait for another operator make way. `ahead` has those that are dialled already, `services` are
-    those of campaign.yaml. Its methods may be called from any thread.
+    those of campaign.yaml. `secrets` go to hosts where a command that was given some is to be
+    undone. Its methods may be called from any thread.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Hosts:
         takes_over: bool = False,
         ahead: Ahead = NOBODY,
         services: Mapping[str, Service] = NO_SERVICES,
+        secrets: Mapping[str, str] = NO_VARIABLES,
     ) -> None:
         self.workspace = workspace
         self._machines = dict(machines)
@@ -74,6 +77,7 @@ class Hosts:
         self._takes_over = takes_over
         self._ahead = ahead
         self.services = services
+        self._secrets = secrets
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
         self._lapsed: set[str] = set()
@@ -189,10 +193,12 @@ class Hosts:
     def _replace(self, name: str, *, lock: bool) -> Host:
         lock = lock or name in self._held
         replaces = self._lost.get(name, 0)
-        self._open[name] = self._dial(name, lock=lock, replaces=replaces)
+        host = self._open[name] = self._dial(name, lock=lock, replaces=replaces)
         if lock:
             self._held.add(name)
-        return self._open[name]
+            if self._secrets and host.greeting.outstanding.commands:
+                host.entrust(self._secrets)
+        return host
 
     def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
         machine = self._machines[name]
