@@ -35,10 +35,16 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """The messages of one unit; with `invocation`, only its own in that one start."""
+    """The messages of one unit; with `invocation`, only its own in that one start.
 
-    def __init__(self, name: str, unit: str, *, user: bool, invocation: str = "") -> None:
-        self._name, self._unit = name, unit
+    What a unit with a `namespace` of its own says is there alone; systemd's words of it are not.
+    """
+
+    def __init__(
+        self, name: str, unit: str, *, user: bool, namespace: str = "", invocation: str = ""
+    ) -> None:
+        self._name, self._unit, self._namespace = name, unit, namespace
+        self._base = _base(namespace)
         self._source = f"user@{os.getuid()}.service" if user else unit
         field, about = ("_SYSTEMD_USER_UNIT", "USER_UNIT") if user else ("_SYSTEMD_UNIT", "UNIT")
         self._own = {field: unit}
@@ -51,8 +57,8 @@ class Journal:
         """The messages from `cursor` up to `end`, about a mebibyte of them at a time."""
         if not isinstance(cursor, str) or isinstance(end, int) or not _CURSOR.match(cursor):
             raise wrong_cursor(self._name, cursor)
-        gap = end is None and not _is_kept(cursor)
-        until = newest() if end is None else end
+        gap = end is None and not self._is_kept(cursor)
+        until = newest(self._namespace) if end is None else end
         data, suppressed, at = bytearray(), 0, cursor
         for entry in self._entries(cursor):
             if entry.cursor == cursor:
@@ -77,13 +83,13 @@ class Journal:
         In a crash loop there would be hardly any but systemd's.
         """
         since = cursor if isinstance(cursor, str) else ""
-        systemctl.run([*_BASE, "--sync"])
+        systemctl.run([*self._base, "--sync"])
         own = [f"{name}={value}" for name, value in self._own.items()]
-        return self._newest(own, since) or self._newest(self._matches, since)
+        return self._newest(self._base, own, since) or self._newest(_BASE, self._matches, since)
 
-    def _newest(self, matches: List[str], since: str) -> List[str]:
+    def _newest(self, base: List[str], matches: List[str], since: str) -> List[str]:
         output = ["--output=json", f"--output-fields={_FIELDS}", f"--lines={_LAST_LINES}"]
-        done = systemctl.run([*_BASE, *output, *matches])
+        done = systemctl.run([*base, *output, *matches])
         entries = (self.entry(line) for line in done.stdout.splitlines())
         text = b"".join(one.text for one in entries if is_after(one.cursor, since))
         return text.decode("utf-8", "replace").splitlines()
@@ -95,13 +101,13 @@ class Journal:
         (252) passes over one more.
         """
         output = ["--output=json", f"--output-fields={_FIELDS}"]
-        return [*_BASE, *output, *_from(cursor), *self._matches]
+        return [*self._base, *output, *_from(cursor), *self._matches]
 
     def following(self, cursor: str) -> List[str]:
         """The command that prints everybody's messages as they come; `own` picks from them."""
         fields = ",".join(["MESSAGE", *self._own])
         output = ["--output=json", f"--output-fields={fields}", "--follow", "--no-tail"]
-        return [*_BASE, *output, *_from(cursor)]
+        return [*self._base, *output, *_from(cursor)]
 
     def own(self, line: bytes, cursor: str) -> bytes:
         """The text of a line that `following` printed; none where it is not of this unit."""
@@ -121,6 +127,14 @@ class Journal:
         ours = match is not None and match.group(2).decode("utf-8", "replace") == self._source
         count = int(match.group(1)) if match is not None and ours else 0
         return Entry(fields["__CURSOR"], b"", count)
+
+    def _is_kept(self, cursor: str) -> bool:
+        """Whether the message at `cursor` has not rotated away."""
+        if not cursor:
+            return True
+        options = ["--output=json", "--output-fields=_PID", "--lines=1", *_from(cursor)]
+        line = systemctl.run([*self._base, *options]).stdout.partition(b"\n")[0]
+        return bool(line) and json.loads(line)["__CURSOR"] == cursor
 
     def _entries(self, cursor: str) -> Iterator[Entry]:
         import tempfile  # takes its time, and most agents read no journal
@@ -195,13 +209,14 @@ def _is_hidden() -> bool:
     return bool(files) and not any(os.access(path, os.R_OK) for path in files)
 
 
-def newest() -> str:
+def newest(namespace: str = "") -> str:
     """The cursor of the journal's newest message, once all that was sent is in it.
 
     "": the journal is empty. Errors: "denied".
     """
-    systemctl.run([*_BASE, "--sync"])
-    done = systemctl.run([*_BASE, "--lines=0", "--show-cursor"])
+    base = _base(namespace)
+    systemctl.run([*base, "--sync"])
+    done = systemctl.run([*base, "--lines=0", "--show-cursor"])
     if b"insufficient permissions" in done.stderr or _is_hidden():
         raise VerbError(
             "denied",
@@ -215,7 +230,8 @@ def newest() -> str:
 class Newest:
     """`newest`, looked for from now on while something else is done."""
 
-    def __init__(self) -> None:
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
         self._found: List[Union[str, VerbError]] = []
         self._looking = threading.Thread(target=self._look, daemon=True)
         self._looking.start()
@@ -230,23 +246,18 @@ class Newest:
 
     def _look(self) -> None:
         try:
-            self._found.append(newest())
+            self._found.append(newest(self._namespace))
         except VerbError as error:
             self._found.append(error)
 
 
+def _base(namespace: str) -> List[str]:
+    """journalctl, for the journal of a namespace, LogNamespace= in systemd.exec(5)."""
+    return [*_BASE, f"--namespace={namespace}"] if namespace else _BASE
+
+
 def _from(cursor: str) -> List[str]:
     return [f"--cursor={cursor}"] if cursor else []
-
-
-def _is_kept(cursor: str) -> bool:
-    """Whether the message at `cursor` has not rotated away."""
-    if not cursor:
-        return True
-    options = ["--output=json", "--output-fields=_PID", "--lines=1", f"--cursor={cursor}"]
-    done = systemctl.run([*_BASE, *options])
-    line = done.stdout.partition(b"\n")[0]
-    return bool(line) and json.loads(line)["__CURSOR"] == cursor
 
 
 def is_after(cursor: str, other: str) -> bool:

@@ -65,6 +65,28 @@ def test_the_log_of_an_alias_is_that_of_its_unit(host: Host, svc: TestUnit) -> N
         svc.machine.run("rm", f"/etc/systemd/system/{alias}")
 
 
+def test_a_journal_of_its_own_is_the_one_that_is_read(host: Host, svc: TestUnit) -> None:
+    """`LogNamespace=`; where the unit says nothing, systemd tells in the other one how it ended."""
+    again = "while sleep .05; do echo later; done"
+    apart = f"LogNamespace={svc.name.partition('.')[0]}\n"
+    svc.service(f"{apart}ExecStart=/bin/sh -c 'echo up; {again}'\n")
+    assert host.service_log_end(svc.spec) == ""
+    started = host.service_start(svc.spec)
+    host.await_health(svc.spec, [HealthCheck(LogProbe("^later$"), timeout_s=20)], started)
+    assert host.service_last_lines(svc.spec)[-1] == "later"
+    host.service_stop(svc.spec, timeout_s=20)
+    end = host.service_log_end(svc.spec)
+    said = b"".join(host.service_log(svc.spec, started.cursor)).splitlines()
+    assert (said[0], {*said[1:]}) == (b"up", {b"later"})
+    svc.service(f"{apart}ExecStart=/bin/false\n")
+    failed = host.service_start(svc.spec)
+    ends(host, svc)
+    assert b"".join(host.service_log(svc.spec, end)) == b""
+    with pytest.raises(HostError) as ended:
+        host.await_health(svc.spec, [], failed)
+    assert any("status=1/FAILURE" in line for line in ended.value.detail["log"])
+
+
 def test_a_unit_may_write_its_log_to_a_file(host: Host, svc: TestUnit) -> None:
     """It goes on through logrotate; lines of the start before, and systemd's, are not in it."""
     path = f"/var/log/{svc.name}.log"
