@@ -45,6 +45,7 @@ def _target(machine: Machine, ssh: Ssh) -> "SshTarget":
 _FIXES = {
     "unreachable": "see that it is up, and that {ssh} answers",
     "start-failed": "see what its login shell does: {ssh} true must end with 0",
+    "no-journal": "see to that, or name another folder: state_dir: of this host",
     "journal-damaged": "put those back by hand, then remove the journal",
 }
 

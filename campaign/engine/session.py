@@ -31,7 +31,7 @@ from playbooks.system import Host as Machine
 if TYPE_CHECKING:
     from campaign.engine.kept import Kept
 
-_REFUSALS = frozenset({"locked", "journal-damaged", "journal-newer"})
+_REFUSALS = frozenset({"locked", "no-journal", "journal-damaged", "journal-newer"})
 _NOT_WITHOUT = (
     "take a host that is gone for good out of campaign.yaml: all of them have to answer, used or "
     "not, since what stands changed on one is a condition of every run"
