@@ -1,7 +1,8 @@
 """The journal of a unit: read by cursor, filtered here, with what was lost counted.
 
 A line of it is a message of the unit, or of systemd about it. Lost are messages that journald
-suppressed for coming too fast, and what rotated away with the cursor that we were to begin at.
+suppressed for coming too fast, what rotated away with the cursor that we were to begin at, and what
+a damaged file held: journalctl passes over that, and says so to those who debug it alone.
 See journalctl(1), systemd.journal-fields(7).
 """
 
@@ -21,6 +22,9 @@ _DROPPED = "a596d6fe7bfa4994828e72309e95d61e"
 _FIELDS = "MESSAGE,MESSAGE_ID,N_DROPPED"
 _SUPPRESSED = re.compile(rb"Suppressed (\d+) messages from (\S+)")
 _CURSOR = re.compile(r"(?:s=[0-9a-f]+;i=[0-9a-f]+;\S+)?\Z")
+_PASSED_OVER = re.compile(rb"skipping over it|Can't iterate through")
+_LEFT_OUT = re.compile(rb"^Journal file (/.*?\.journal~?) .*ignoring file", re.MULTILINE)
+_MOST_SAID = 1 << 20
 _CHUNK = 1 << 20
 _BASE = ["journalctl", "--no-pager", "--quiet", "--all"]
 _LAST_LINES = 20
@@ -59,18 +63,21 @@ class Journal:
             raise wrong_cursor(self._name, cursor)
         gap = end is None and not self._is_kept(cursor)
         until = newest(self._namespace) if end is None else end
-        data, suppressed, at = bytearray(), 0, cursor
-        for entry in self._entries(cursor):
-            if entry.cursor == cursor:
-                continue
-            if is_after(entry.cursor, until):
-                break
-            data += entry.text
-            suppressed += entry.suppressed
-            at = entry.cursor
-            if len(data) >= _CHUNK:
-                return LogPiece(bytes(data), at, until, at == until, 0, suppressed, gap)
-        return LogPiece(bytes(data), until, until, True, 0, suppressed, gap)
+        data, suppressed, at, done = bytearray(), 0, cursor, True
+        with _Reading(self.command(cursor)) as reading:
+            for entry in map(self.entry, reading.lines()):
+                if entry.cursor == cursor:
+                    continue
+                if is_after(entry.cursor, until):
+                    break
+                data += entry.text
+                suppressed += entry.suppressed
+                at = entry.cursor
+                if len(data) >= _CHUNK:
+                    done = at == until
+                    break
+        lost = (0, suppressed, gap, reading.damaged_since(cursor))
+        return LogPiece(bytes(data), until if done else at, until, done, *lost)
 
     def follow(self, cursor: Cursor) -> Follow:
         if not isinstance(cursor, str):
@@ -136,28 +143,64 @@ class Journal:
         line = systemctl.run([*self._base, *options]).stdout.partition(b"\n")[0]
         return bool(line) and json.loads(line)["__CURSOR"] == cursor
 
-    def _entries(self, cursor: str) -> Iterator[Entry]:
+
+class _Reading:
+    """journalctl under way with `command`; over at the end of the block, whatever it has left."""
+
+    def __init__(self, command: List[str]) -> None:
+        self._command = command
+        self._said = b""
+
+    def __enter__(self) -> "_Reading":
         import tempfile  # takes its time, and most agents read no journal
 
-        with tempfile.TemporaryFile() as faults:
-            child = subprocess.Popen(
-                self.command(cursor),
+        self._faults = tempfile.TemporaryFile()
+        try:
+            self._child = subprocess.Popen(
+                self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=faults,
-                env=systemctl.environment(),
+                stderr=self._faults,
+                env={**systemctl.environment(), "SYSTEMD_LOG_LEVEL": "debug"},
             )
-            with child:
-                assert child.stdout is not None
-                try:
-                    yield from map(self.entry, child.stdout)
-                    failed = child.wait() != 0
-                finally:
-                    child.kill()
-            if failed:
-                faults.seek(0)
-                said = faults.read().decode("utf-8", "replace").strip()
-                raise VerbError("journal", f"the journal of {self._unit}: {said}")
+        except OSError:
+            self._faults.close()
+            raise
+        return self
+
+    def lines(self) -> Iterator[bytes]:
+        """What it prints. Errors: "journal"."""
+        assert self._child.stdout is not None
+        yield from self._child.stdout
+        if self._child.wait() != 0:
+            again = systemctl.run([*self._command, "--lines=1"])
+            said = again.stderr.decode("utf-8", "replace").strip()
+            raise VerbError("journal", f"{' '.join(self._command)}: {said}")
+
+    def __exit__(self, *_: object) -> None:
+        with self._child, self._faults:
+            self._child.kill()
+            self._child.wait()
+            self._faults.seek(0)
+            self._said = self._faults.read(_MOST_SAID)
+
+    def damaged_since(self, cursor: str) -> bool:
+        """Whether it could not read some of what it was asked for.
+
+        A file that it left out counts if it was written to since the message at `cursor`.
+        """
+        since = int(_fields(cursor).get("t", "0"), 16) / 1e6
+        left_out = (os.fsdecode(path) for path in _LEFT_OUT.findall(self._said))
+        return bool(_PASSED_OVER.search(self._said)) or any(
+            _written(path) >= since for path in left_out
+        )
+
+
+def _written(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
 
 
 class _Following(Follow):
