@@ -67,7 +67,8 @@ class Unit(Managed):
         """What systemd has read of its files. Errors: "unit-not-found", "masked"."""
         seen = self._manager.show(self.unit, FACTS)
         Seen(self.unit, {**dict.fromkeys(Seen.PROPERTIES, ""), **seen}).require_usable()
-        return {**facts_of(seen), "need_reload": self._need_reload(seen)}
+        hidden = self._file is None and journald.is_hidden()
+        return {**facts_of(seen), "need_reload": self._need_reload(seen), "log_hidden": hidden}
 
     def start(self) -> Started:
         """Errors: "unit-not-found", "masked", "bad-unit", "running", "start-failed",
