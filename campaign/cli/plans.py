@@ -16,9 +16,12 @@ from campaign.operations.plan import Planned
 from playbooks import probes
 from playbooks.diff import unified
 from playbooks.edits import FileEdit
+from playbooks.env.values import told
 from playbooks.plan import Boot, BootForecast, Plan
 from playbooks.playbook import Playbook, Reproduce, Step
 from playbooks.redact import Redactor
+
+_CUT_OFF = "(hard links): left as they are, and no links of it any more after putting back"
 
 
 def as_text(planned: Planned, *, diffs: bool) -> str:
@@ -113,11 +116,13 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
         yield f"     asks: {boot.playbook.question}"
     for edit in boot.edits:
         yield f"     edit {edit.host}:{edit.where}  ({_size(edit)})"
+        if edit.other_names:
+            yield f"       it has {count(edit.other_names, 'other name')} {_CUT_OFF}"
         if diffs and not _is_env(planned, edit):
             yield from _indented(_diff(edit))
     if boot.env:
         rows = [
-            (f"{one.service}: {one.name}", _value(one.before), "->", _value(one.after))
+            (f"{one.service}: {one.name}", told(one.before), "->", told(one.after))
             for one in boot.env
         ]
         yield columns(rows, indent="     env  ")
@@ -190,12 +195,6 @@ def _is_env(planned: Planned, edit: FileEdit) -> bool:
     return any(one.env is not None and one.env.path == edit.where for one in services)
 
 
-def _value(value: str | None) -> str:
-    return (
-        "unset" if value is None else repr(value) if value != value.strip() or not value else value
-    )
-
-
 def _indented(text: str) -> Iterator[str]:
     for line in text.splitlines():
         yield f"       {line}"
@@ -249,6 +248,7 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
                 "path": edit.where,
                 "before": edit.before.sha256,
                 "after": edit.after.sha256,
+                "other_names": edit.other_names,
                 "diff": redactor.text(unified(edit.base, edit.content, edit.path)),
             }
             for edit in boot.edits

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from getpass import getuser
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from campaign.engine.budget import NO_LIMITS, Limits
-from campaign.engine.dialling import NOBODY, Ahead, dial
+from campaign.engine.dialling import NOBODY, Ahead, advice, dial
 from campaign.engine.events import Emit
 from campaign.engine.guards import Guards, no_guards
 from campaign.engine.stop import Stop
@@ -22,6 +22,7 @@ from campaign.ledger.recorder import Recorder
 from campaign.workspace import Workspace
 from playbooks.agent import clock
 from playbooks.hosts.connection import Channel, HostError, HostLost
+from playbooks.hosts.files import NO_VARIABLES
 from playbooks.hosts.host import Host
 from playbooks.redact import Redactor
 from playbooks.system import LEASE_S, Service, System
@@ -30,7 +31,11 @@ from playbooks.system import Host as Machine
 if TYPE_CHECKING:
     from campaign.engine.kept import Kept
 
-_REFUSALS = frozenset({"locked", "journal-damaged", "journal-newer"})
+_REFUSALS = frozenset({"locked", "no-journal", "journal-damaged", "journal-newer"})
+_NOT_WITHOUT = (
+    "take a host that is gone for good out of campaign.yaml: all of them have to answer, used or "
+    "not, since what stands changed on one is a condition of every run"
+)
 
 
 def operator() -> str:
@@ -49,7 +54,8 @@ class Hosts:
     failed, and is not repeated. One that has put itself back meanwhile, since our lease of
     `lease_s` was over, refuses itself until it is asked for `again`. With `takes_over` agents that
     wait for another operator make way. `ahead` has those that are dialled already, `services` are
-    those of campaign.yaml. Its methods may be called from any thread.
+    those of campaign.yaml. `secrets` go to hosts where a command that was given some is to be
+    undone. Its methods may be called from any thread.
     """
 
     def __init__(
@@ -62,6 +68,7 @@ class Hosts:
         takes_over: bool = False,
         ahead: Ahead = NOBODY,
         services: Mapping[str, Service] = NO_SERVICES,
+        secrets: Mapping[str, str] = NO_VARIABLES,
     ) -> None:
         self.workspace = workspace
         self._machines = dict(machines)
@@ -70,6 +77,7 @@ class Hosts:
         self._takes_over = takes_over
         self._ahead = ahead
         self.services = services
+        self._secrets = secrets
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
         self._lapsed: set[str] = set()
@@ -118,9 +126,7 @@ class Hosts:
         found = by_name({name: partial(_failure, opened, name) for name in self._machines})
         failures = [one for one in found.values() if one is not None]
         if failures:
-            first, *others = failures
-            what = "; ".join(str(one) for one in failures)
-            raise (CampaignError(first.exit, what) if others else first)
+            raise _failures(failures)
 
     def again(self, name: str) -> Host:
         """A fresh agent in place of one that was lost. Errors: CampaignError."""
@@ -187,21 +193,23 @@ class Hosts:
     def _replace(self, name: str, *, lock: bool) -> Host:
         lock = lock or name in self._held
         replaces = self._lost.get(name, 0)
-        self._open[name] = self._dial(name, lock=lock, replaces=replaces)
+        host = self._open[name] = self._dial(name, lock=lock, replaces=replaces)
         if lock:
             self._held.add(name)
-        return self._open[name]
+            if self._secrets and host.greeting.outstanding.commands:
+                host.entrust(self._secrets)
+        return host
 
     def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
+        machine = self._machines[name]
         try:
-            machine = self._machines[name]
             channel = self._ahead.take(machine) or dial(
                 machine, self.workspace.host_state, replaces
             )
             return self._greet(name, channel, lock=lock)
         except HostError as error:
             code = Exit.REFUSED if error.kind in _REFUSALS else Exit.UNREACHABLE
-            raise CampaignError(code, f"host {name}: {error}") from error
+            raise CampaignError(code, f"host {name}: {error}", advice(machine, error)) from error
         except HostLost as error:
             raise CampaignError(
                 Exit.UNREACHABLE, f"host {name}: the agent did not start: {error.reason}"
@@ -231,6 +239,16 @@ def _failure(opened: Callable[[str], Host], name: str) -> CampaignError | None:
     except CampaignError as error:
         return error
     return None
+
+
+def _failures(failures: Sequence[CampaignError]) -> CampaignError:
+    """All in one; of a host that is away, why the others do not do without it."""
+    first, *others = failures
+    what = "; ".join(map(str, failures)) if others else first.what
+    fix = "" if others else first.fix
+    if any(one.exit is Exit.UNREACHABLE for one in failures):
+        fix = "; or ".join(filter(None, (fix, _NOT_WITHOUT)))
+    return CampaignError(first.exit, what, fix)
 
 
 class Session(Struct, frozen=True):

@@ -88,6 +88,15 @@ def test_it_puts_back_and_restarts_what_ran_a_change(open_host: OpenHost, tmp_pa
     check_settled(guest, open_host, spec)
 
 
+def test_an_undo_has_the_secrets_of_who_is_gone(open_host: OpenHost, tmp_path: Path) -> None:
+    first, undo = open_host(lease_s=SHORT_S), ("sh", "-c", 'echo "$KEY" > seen')
+    env = {"KEY": "correct horse"}
+    first.note_command("1", ["true"], undo, None, str(tmp_path), run="run-1", env=env)
+    vanish(first)
+    assert ended(open_host(lock=False)).undone == ("1",)
+    assert (tmp_path / "seen").read_text() == "correct horse\n"
+
+
 @pytest.mark.parametrize("cut_off", [False, True])
 def test_a_service_without_processes_is_restarted_by_its_own_start(
     open_host: OpenHost, tmp_path: Path, cut_off: bool
