@@ -14,8 +14,7 @@ from campaign.engine.session import Session
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
-from hypotheses.comparison import Comparison, TwoByTwo
-from hypotheses.observation import count
+from hypotheses.comparison import BootCompared
 from hypotheses.verdict import Effect, Expect, Verdict, Word, weakest
 from playbooks.playbook import Kind, MismatchRule, Playbook, RateRule
 
@@ -74,7 +73,7 @@ def _verdict(
             still_needed="the same run again, with the system left alone",
         )  # fmt: skip
     if playbook.kind is Kind.DETECTOR:
-        return judge_detector(_comparison(boots), _effect(boots))
+        return judge_detector([one.comparison for one in _compared(boots)], _effect(boots))
     with Ledger.open(session.workspace.ledger) as ledger:
         if isinstance(playbook.verdict, MismatchRule):
             return _by_mismatch(ledger, playbook.verdict, boots)
@@ -83,23 +82,18 @@ def _verdict(
 
 
 def _by_mismatch(ledger: Ledger, rule: MismatchRule, boots: Sequence[BootEvidence]) -> Verdict:
-    comparison = _comparison(boots)
-    table = next((boot.seen.table for boot in boots if boot.seen.table), TwoByTwo())
-    trials = count(trial for boot in boots for trial in boot.seen.trials)
-    trusted = comparison.detector in ledger.trusted_detectors()
+    compared = _compared(boots)
+    detectors = {one.comparison.detector for one in compared}
     return judge_mismatch(
-        comparison,
-        table,
-        trials,
+        compared,
         min_coverage=rule.min_coverage,
-        trusted=trusted,
+        trusted=detectors <= ledger.trusted_detectors(),
         effect=_effect(boots),
     )
 
 
-def _comparison(boots: Sequence[BootEvidence]) -> Comparison:
-    found = (boot.seen.comparison for boot in boots if boot.seen.comparison is not None)
-    return next(found, Comparison(coverage_known=False))
+def _compared(boots: Iterable[BootEvidence]) -> list[BootCompared]:
+    return [boot.seen.compared for boot in boots if boot.seen.compared is not None]
 
 
 def _effect(boots: Iterable[BootEvidence]) -> Effect:

@@ -68,6 +68,11 @@ class _Running(Struct):
     status: str = "running"
     ended: bool = False
 
+    @property
+    def printed(self) -> frozenset[str]:
+        """The observations whose outputs were compared."""
+        return frozenset[str]().union(*(one.seen.printed for one in self.evidence))
+
 
 def execute(plan: Plan, session: Session) -> Outcome:
     """Runs the plan. Whatever happens, what was changed is put back before this returns.
@@ -133,7 +138,9 @@ class _Walk:
             self._session.emit(
                 BootStarted(boot.position + 1, len(self._plan.boots), boot.title, running.id)
             )
-            walk = BootWalk(self._session, boot, running.id, running.steps, self._hooks)
+            walk = BootWalk(
+                self._session, boot, running.id, running.steps, self._hooks, running.printed
+            )
             self._walks.append(walk)
             with _closing(walk), kept_evidence(self._session, walk):
                 walk.enter(previous)

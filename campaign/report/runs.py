@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
 from campaign.ledger.keeping import kept_edits, stays
+from campaign.ledger.naming import boot_name
 from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
 from campaign.ledger.whole import Whole
@@ -128,7 +129,7 @@ def _collect(
         effects=_effects(whole.boots),
         restart_faults=tuple(_restart_faults(whole.cycles)),
         splits=tuple(map(str, splits_of(whole.attributes))),
-        mismatches=tuple(map(_mismatches, whole.comparisons)),
+        mismatches=_compared(whole.comparisons, whole.boots),
         latencies=tuple(map(str, whole.latencies)),
         transcripts=_transcripts(run.id, whole),
         judgements=collect_judgements(whole.verdicts),
@@ -237,6 +238,14 @@ def _restart_faults(cycles: Iterable[records.Cycle]) -> Iterable[str]:
             yield f"killed after its time to stop was over: {', '.join(cycle.killed.split())}"
         if cycle.outcome != "healthy":
             yield f"restart of {', '.join(cycle.services.split())} {cycle.outcome}"
+
+
+def _compared(
+    comparisons: Iterable[records.Comparison], boots: Sequence[records.Boot]
+) -> tuple[str, ...]:
+    """Each comparison, by its boot where there are several."""
+    named = ((boot_name(boots, one.boot), _mismatches(one)) for one in comparisons)
+    return tuple(f"{boot}: {text}" if boot else text for boot, text in named)
 
 
 def _mismatches(found: records.Comparison) -> str:
