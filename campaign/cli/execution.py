@@ -238,6 +238,7 @@ def as_data(outcome: "Outcome") -> dict[str, object]:
                 "playbook": one.playbook,
                 "status": one.status,
                 "verdict": one.verdict,
+                "uncounted": list(one.uncounted),
             }
             for one in outcome.runs
         ],
@@ -249,7 +250,7 @@ def as_data(outcome: "Outcome") -> dict[str, object]:
 
 def last_words(outcome: "Outcome", code: Exit, expect: str | None) -> list[str]:
     """What a person is told at the end of an invocation."""
-    lines = []
+    lines = [f"! {one.id}: {text}" for one in outcome.runs for text in one.uncounted]
     if outcome.error:
         lines.append(f"campaign: {outcome.in_short}")
     if outcome.remaining:

@@ -28,6 +28,12 @@ class BootEvidence(Struct, frozen=True):
     seen: Seen
     invalid: tuple[str, ...] = ()
 
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Why the trials of a reproduction say nothing, where none of them counts."""
+        where = f"{self.arm}: " if self.arm else ""
+        return tuple(f"{where}{text}" for text in self.seen.uncounted)
+
 
 def judge(
     session: Session, run: str, playbook: Playbook, boots: Sequence[BootEvidence]
@@ -101,8 +107,11 @@ def _effect(boots: Iterable[BootEvidence]) -> Effect:
 
 
 def _explained(verdict: Verdict, boots: Sequence[BootEvidence]) -> Verdict:
-    """With what the proof found, where it is not that everything was effective, and with drift."""
-    found = tuple(reason for boot in boots for reason in boot.effect_reasons)
+    """With what the proof found, where it is not that everything was effective, trials that do not
+
+    count, and drift.
+    """
+    found = [why for boot in boots for why in (*boot.effect_reasons, *boot.uncounted)]
     reasons = (*verdict.reasons, *dict.fromkeys(found), *_drifts(boots))
     return replace(verdict, reasons=reasons)
 

@@ -25,8 +25,8 @@ class Seen(Struct):
 
     `arrivals` says when each of `trials` came, `crashed` which services' deaths were counted,
     `printed` names the run's own observations whose outputs were compared, `sequences` has the
-    trials of each reproduction in the order they began, where that is known, and `spent` says that
-    the budget ended one.
+    trials of each reproduction in the order they began, where that is known, `uncounted` tells of
+    each that brought none that counts, and `spent` says that the budget ended one.
     """
 
     trials: list[Trial] = field(default_factory=list)
@@ -36,6 +36,7 @@ class Seen(Struct):
     printed: set[str] = field(default_factory=set)
     observations: list[str] = field(default_factory=list)
     sequences: list[tuple[Trial, ...]] = field(default_factory=list)
+    uncounted: list[str] = field(default_factory=list)
     spent: bool = False
 
 
