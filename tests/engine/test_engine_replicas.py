@@ -67,6 +67,16 @@ def test_batches_there_and_back(up: Replicated) -> None:
     check_as_before(up, files)
 
 
+def test_a_rollout_over_stopped_replicas_is_down_until_the_first_is_up(up: Replicated) -> None:
+    assert up.run("services", "stop").returncode == 0
+    done = up.run("run", "rolling", "-y")
+    assert done.returncode == 0, done.stderr
+    run = json.loads(up.run("runs", "list", "--json").stdout)[0]["run"]["id"]
+    there, back = json.loads(up.run("runs", "show", run, "--json").stdout)["cycles"]
+    assert there["downtime_s"] > 0 == back["downtime_s"]
+    assert there["money"] == pytest.approx(there["downtime_s"]), "3600 an hour: one a second"
+
+
 def test_hooks_run_batch_by_batch_and_availability_tells_the_downtime(up: Replicated) -> None:
     """Each replica is drained when its turn comes; the probe fails while one is."""
     config, drained = up.root / "campaign.yaml", up.root / "drained"
