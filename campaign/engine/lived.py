@@ -146,6 +146,7 @@ def joined(cycles: Sequence[Lived]) -> Lived:
         stopped={name: at for one in cycles for name, at in one.stopped.items()},
         started={name: at for one in cycles for name, at in one.started.items()},
         healthy={name: at for one in cycles for name, at in one.healthy.items()},
+        batches=tuple(batch for one in cycles for batch in one.batches),
         parts=[part for one in cycles for part in one.parts or [one]],
         ill={name: at for one in cycles for name, at in one.ill.items()},
         failing={name: spans for one in cycles for name, spans in one.failing.items()},

@@ -80,7 +80,10 @@ def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] =
     lapses = tuple(HostLapse(way.name, one) for way in ways for one in way.lapses)
     return Restored(
         tuple(path for way in ways for path in dict.fromkeys(way.paths)),
-        (*lived_by(lapses), *_as_one([lived for cycles in found for lived in cycles])),
+        (
+            *lived_by(lapses, hosts.services),
+            *_as_one([lived for cycles in found for lived in cycles]),
+        ),
         tuple(text for way in ways for text in way.remaining),
         lapses,
     )
