@@ -71,7 +71,12 @@ def _four(table: TwoByTwo) -> tuple[int, int, int, int]:
 
 
 def judge_mismatch(
-    boots: Sequence[BootCompared], *, min_coverage: float, trusted: bool, effect: Effect
+    boots: Sequence[BootCompared],
+    *,
+    min_coverage: float,
+    trusted: bool,
+    effect: Effect,
+    detectors: Sequence[str] = (),
 ) -> Verdict:
     """The verdict by mismatching keys: do they belong to the trials that failed?
 
@@ -79,14 +84,14 @@ def judge_mismatch(
     mismatches may differ between them, so that trials are set against those of their boot alone.
     `min_coverage` is the share of keys (0 to 1) that must have been compared, and of failing trials
     that must have been looked into before anything is refuted; `trusted` says that a detector run
-    of this very comparison was seen right.
+    of this very comparison was seen right, `detectors` which playbooks may be run for that.
     """
     run = _Run(boots)
     verdict = (
         ineffective(effect)
         or _coverage_fault(run, min_coverage)
         or _no_failure(run.counts)
-        or _untrusted(run.keys, trusted)
+        or _untrusted(run.keys, trusted, detectors)
     )
     if verdict is None:
         verdict = _associated(run, min_coverage)
@@ -163,10 +168,10 @@ def _plan_failures(rate: float) -> str:
     )
 
 
-def _untrusted(keys: KeyCounts, trusted: bool) -> Verdict | None:
+def _untrusted(keys: KeyCounts, trusted: bool, detectors: Sequence[str]) -> Verdict | None:
     """What forbids to believe the comparison: no control of it, or it cries at everything."""
     if not trusted:
-        return untrusted_yet()
+        return untrusted_yet(detectors)
     if keys.matched:
         return None
     return Verdict(
@@ -177,13 +182,16 @@ def _untrusted(keys: KeyCounts, trusted: bool) -> Verdict | None:
     )
 
 
-def untrusted_yet() -> Verdict:
-    """The verdict where no detector run has vouched for the comparison."""
+def untrusted_yet(detectors: Sequence[str] = ()) -> Verdict:
+    """The verdict where no detector run has vouched for the comparison; `detectors` could."""
+    needed = "run a detector playbook with known-bad keys, same patch and comparison"
+    if detectors:
+        needed = f"run {' or '.join(detectors)}, which tests this comparison, under the same patch"
     return Verdict(
         Word.INCONCLUSIVE,
         Qualifier.UNTRUSTED_YET,
         ("no detector run has shown that this comparison sees known-bad keys and no others",),
-        still_needed="run a detector playbook with known-bad rooms, same patch and comparison",
+        still_needed=needed,
     )
 
 

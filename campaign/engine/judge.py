@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from campaign.ledger.reads import Ledger
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
 from hypotheses.comparison import BootCompared
 from hypotheses.verdict import Effect, Expect, Verdict, Word, weakest
+from playbooks.join.detector import compared_by
 from playbooks.playbook import Kind, MismatchRule, Playbook, RateRule
 
 
@@ -82,20 +84,37 @@ def _verdict(
         return judge_detector([one.comparison for one in _compared(boots)], _effect(boots))
     with Ledger.open(session.workspace.ledger) as ledger:
         if isinstance(playbook.verdict, MismatchRule):
-            return _by_mismatch(ledger, playbook.verdict, boots)
+            return _by_mismatch(session, ledger, playbook, boots)
         assert isinstance(playbook.verdict, RateRule)
         return judge_by_counts(ledger, run, playbook.verdict, _effect(boots), session.accepted)
 
 
-def _by_mismatch(ledger: Ledger, rule: MismatchRule, boots: Sequence[BootEvidence]) -> Verdict:
+def _by_mismatch(
+    session: Session, ledger: Ledger, playbook: Playbook, boots: Sequence[BootEvidence]
+) -> Verdict:
+    assert isinstance(playbook.verdict, MismatchRule)
     compared = _compared(boots)
-    detectors = {one.comparison.detector for one in compared}
+    trusted = {one.comparison.detector for one in compared} <= ledger.trusted_detectors()
     return judge_mismatch(
         compared,
-        min_coverage=rule.min_coverage,
-        trusted=detectors <= ledger.trusted_detectors(),
+        min_coverage=playbook.verdict.min_coverage,
+        trusted=trusted,
         effect=_effect(boots),
+        detectors=() if trusted else _detectors_of(session, playbook),
     )
+
+
+def _detectors_of(session: Session, probe: Playbook) -> tuple[str, ...]:
+    """The workspace's playbooks that test what the probe compares; one that is not valid is none."""
+    from playbooks.language.problems import LoadError
+
+    workspace, found = session.workspace, list[str]()
+    for name in workspace.playbook_names():
+        with suppress(LoadError):
+            (one,) = workspace.load_playbooks([name], session.system, None, {})
+            if one.kind is Kind.DETECTOR and compared_by(one) == compared_by(probe):
+                found.append(name)
+    return tuple(found)
 
 
 def _compared(boots: Iterable[BootEvidence]) -> list[BootCompared]:

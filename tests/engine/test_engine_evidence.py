@@ -102,6 +102,8 @@ def test_outputs_of_two_arms_and_of_an_earlier_run_agree_but_where_trials_fail(
     assert early.code == 0, early.err
     assert "fixed has not run yet: compared once it has" in early.err
     assert "detector not yet trusted" in early.err
+    needed = "run known, which tests this comparison, under the same patch"
+    assert f"still needed: {needed}" in early.err
     known = stage.run("run", "known", "-y")
     assert "supported, detector seen right" in known.err, known.err
     late = stage.run("run", "digests", "-y")

@@ -147,7 +147,7 @@ def test_an_untrusted_detector_settles_nothing() -> None:
     verdict = judged(joined(3, 37), TwoByTwo(3, 0, 0, 37), trusted=False)
     assert str(verdict) == "inconclusive, detector not yet trusted"
     assert verdict.still_needed == (
-        "run a detector playbook with known-bad rooms, same patch and comparison"
+        "run a detector playbook with known-bad keys, same patch and comparison"
     )
 
 
