@@ -15,8 +15,8 @@ from math import inf
 from campaign.engine import health
 from campaign.engine.availability import watched
 from campaign.engine.commands import CommandFailed
+from campaign.engine.hosts import Hosts
 from campaign.engine.lived import Chains, CycleFailed, Lived
-from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from campaign.engine.together import Beside, all_at_once, at_once
 from playbooks.agent import clock

@@ -105,7 +105,7 @@ def _by_mismatch(
 
 
 def _detectors_of(session: Session, probe: Playbook) -> tuple[str, ...]:
-    """The workspace's playbooks that test what the probe compares; one that is not valid is none."""
+    """The workspace's playbooks that test what the probe compares, as far as they are valid."""
     from playbooks.language.problems import LoadError
 
     workspace, found = session.workspace, list[str]()

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from campaign.engine import cycle, reloading
 from campaign.engine.hooks import Hooks, HooksBack
+from campaign.engine.hosts import Hosts
 from campaign.engine.lapses import HostLapse, lived_by, with_lapses
 from campaign.engine.lived import CycleFailed, Lived, joined
 from campaign.engine.rollback import batches_back, is_well
-from campaign.engine.session import Hosts
 from campaign.engine.together import all_at_once, by_name
 from campaign.engine.watch import Watch
 from campaign.errors import CampaignError

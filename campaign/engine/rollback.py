@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from campaign.engine.cycle import ill_since
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from playbooks.hosts.host import Host
 from playbooks.rollout import Batches, left_of
 from playbooks.system import Service
