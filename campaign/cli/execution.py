@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 
 
 class Telling(Struct, frozen=True):
-    """What is told: `diff`, the changes of files in the plan; and the verdict that is expected."""
+    """What is told: `diff`, the changes of files in the plan; and the verdict that is expected.
 
-    diff: bool
+    Of long files `diff` None tells the head alone.
+    """
+
+    diff: bool | None
     as_json: bool
     expect: str | None = None
 
