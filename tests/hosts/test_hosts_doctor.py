@@ -139,7 +139,7 @@ def test_a_host_that_is_not_there_hides_no_other(ward: Ward, ssh_config: Path) -
     found = ward.looked(4)
     state, what, fix = found["gone reach"]
     assert (state, "Connection refused" in what) == ("fail", True)
-    assert f"ssh -F {ssh_config} -p {port} 127.0.0.1 answers" in fix
+    assert f"ssh -F {ssh_config} -p {nobodys} 127.0.0.1 answers" in fix
     assert found["svc health"][0] == "ok"
     (ward.toy.root / "playbooks").mkdir()
     ward.toy.playbook("look", "name: look\nkind: probe\nsteps:\n  - wait: 1ms\n")
