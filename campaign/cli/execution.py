@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 
 
 class Telling(Struct, frozen=True):
-    """What is told: `diff`, the changes of files in the plan; and the verdict that is expected."""
+    """What is told: `diff`, the changes of files in the plan; and the verdict that is expected.
 
-    diff: bool
+    Of long files `diff` None tells the head alone.
+    """
+
+    diff: bool | None
     as_json: bool
     expect: str | None = None
 
@@ -258,6 +261,7 @@ def as_data(outcome: "Outcome") -> dict[str, object]:
                 "playbook": one.playbook,
                 "status": one.status,
                 "verdict": one.verdict,
+                "uncounted": list(one.uncounted),
             }
             for one in outcome.runs
         ],
@@ -269,7 +273,7 @@ def as_data(outcome: "Outcome") -> dict[str, object]:
 
 def last_words(outcome: "Outcome", code: Exit, expect: str | None) -> list[str]:
     """What a person is told at the end of an invocation."""
-    lines = []
+    lines = [f"! {one.id}: {text}" for one in outcome.runs for text in one.uncounted]
     if outcome.error:
         lines.append(f"campaign: {outcome.in_short}")
     if outcome.remaining:

@@ -28,13 +28,20 @@ keep = click.option(
     help="Leave its changes on the hosts: a condition of later runs, until campaign recover RUN.",
 )
 
+diff = click.option(
+    "-D",
+    "--diff/--no-diff",
+    default=None,
+    help="Show the changes of files whole, or none; else new files of many lines by their head.",
+)
+
 
 @click.command()
 @options.playbooks(required=True)
 @options.variables
 @options.accepted
 @keep
-@click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files.")
+@diff
 @options.as_json
 @click.pass_context
 def plan(
@@ -43,7 +50,7 @@ def plan(
     variables: tuple[str, ...],
     accepted: tuple[str, ...],
     keep: bool,
-    diff: bool,
+    diff: bool | None,
     as_json: bool,
 ) -> None:
     """Show what a run of the PLAYBOOKs would do: boots, edits, environment, restarts, cost."""
@@ -70,7 +77,7 @@ def plan(
 @options.accepted
 @keep
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
-@click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
+@diff
 @click.option(
     "--as-planned",
     type=click.Path(path_type=Path),
@@ -100,7 +107,7 @@ def run(
     accepted: tuple[str, ...],
     keep: bool,
     dry_run: bool,
-    diff: bool,
+    diff: bool | None,
     as_planned: Path | None,
     expect: str | None,
     junit_xml: Path | None,

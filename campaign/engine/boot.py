@@ -43,7 +43,15 @@ from playbooks.services.specs import specs_of
 class BootWalk:
     """Brings the system into a boot, and measures in it."""
 
-    def __init__(self, session: Session, boot: Boot, run: str, steps: Steps, hooks: Hooks) -> None:
+    def __init__(
+        self,
+        session: Session,
+        boot: Boot,
+        run: str,
+        steps: Steps,
+        hooks: Hooks,
+        printed: Collection[str] = (),
+    ) -> None:
         self.boot = boot
         self.id = session.recorder.new_id()
         self.hooks = hooks
@@ -52,6 +60,7 @@ class BootWalk:
         self._steps = steps
         self._started = session.clock()
         self._passage = Passage(session, boot, self.id, steps, hooks)
+        self._printed = printed
         self._proof = Proof(())
         self._until = inf
         self._beside: Mapping[str, Mapping[str, str]] = {}
@@ -247,6 +256,7 @@ class BootWalk:
             self._passage.cursors,
             self._conditions(),
             self._proof,
+            self._printed,
             self._until,
         )
 

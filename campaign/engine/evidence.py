@@ -10,8 +10,8 @@ from campaign.engine.measure import Place, Seen, StepFailed
 from campaign.engine.session import Session
 from campaign.engine.sides import NotYet, ServiceLog, Sources
 from campaign.ledger import records
-from hypotheses.comparison import Comparison, KeyCounts, TwoByTwo, associate
-from hypotheses.observation import Trial
+from hypotheses.comparison import BootCompared, Comparison, KeyCounts, TwoByTwo, associate
+from hypotheses.observation import Trial, count
 from playbooks.join.detector import detector_identity
 from playbooks.playbook import Collect, Compare, LogSide
 
@@ -47,6 +47,7 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
         except OSError as error:
             raise StepFailed(f"cannot join: {error.strerror or error}") from error
         lost = sources.lost
+        seen.printed.update(sources.printed)
     comparison = replace(
         joined.comparison,
         lost=lost.count + joined.cut_off,
@@ -54,7 +55,7 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
         detector=_detector(session, place, action),
     )
     table = associate((_with_keys(trial, joined) for trial in trials), comparison)
-    seen.comparison, seen.table = comparison, table
+    seen.compared = BootCompared(comparison, table, count(trials))
     _store(session, place, step_id, comparison, joined, table)
     return _said(action, comparison)
 
@@ -151,7 +152,7 @@ def _store(
         duplicate=counts.duplicate,
         lost=comparison.lost,
         known_bad=len(comparison.known_bad),
-        coverage=comparison.coverage,
+        coverage=counts.coverage,
         fail_mismatch=table.fail_mismatch,
         fail_match=table.fail_match,
         pass_mismatch=table.pass_mismatch,

@@ -6,8 +6,8 @@ from functools import partial
 
 from campaign.engine.cycle import process_named, way_to_free
 from campaign.engine.guards import broken
+from campaign.engine.hosts import Hosts
 from campaign.engine.origin import origin
-from campaign.engine.session import Hosts
 from campaign.engine.together import Beside, all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from playbooks.edits import FileEdit

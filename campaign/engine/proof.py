@@ -12,7 +12,7 @@ from functools import partial
 from msgspec import Struct, field
 
 from campaign.engine import witness
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.engine.together import by_name
 from hypotheses.verdict import Effect
 from playbooks.env.values import told

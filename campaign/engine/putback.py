@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from campaign.engine import cycle, reloading
 from campaign.engine.hooks import Hooks, HooksBack
+from campaign.engine.hosts import Hosts
 from campaign.engine.lapses import HostLapse, lived_by, with_lapses
 from campaign.engine.lived import CycleFailed, Lived, joined
 from campaign.engine.rollback import batches_back, is_well
-from campaign.engine.session import Hosts
 from campaign.engine.together import all_at_once, by_name
 from campaign.engine.watch import Watch
 from campaign.errors import CampaignError
@@ -84,7 +84,10 @@ def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] =
     lapses = tuple(HostLapse(way.name, one) for way in ways for one in way.lapses)
     return Restored(
         tuple(path for way in ways for path in dict.fromkeys(way.paths)),
-        (*lived_by(lapses), *_as_one([lived for cycles in found for lived in cycles])),
+        (
+            *lived_by(lapses, hosts.services),
+            *_as_one([lived for cycles in found for lived in cycles]),
+        ),
         tuple(text for way in ways for text in way.remaining),
         lapses,
         tuple(command for way in ways for command in way.undone),

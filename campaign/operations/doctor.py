@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
 
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.errors import CampaignError
 from campaign.operations import host_checks, service_checks
 from campaign.operations.findings import Checkup, Finding, guarded

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from campaign.engine.budget import allowed, price_of
 from campaign.engine.control import Controls
 from campaign.engine.dialling import NOBODY, Ahead
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.connect import is_there
 from campaign.ledger.reads import Ledger

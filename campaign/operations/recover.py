@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from campaign.engine.booking import Books
+from campaign.engine.hosts import Hosts
 from campaign.engine.kept import Kept as KeptRun
 from campaign.engine.kept import kept_as_told, kept_on
 from campaign.engine.lapses import HostLapse
 from campaign.engine.putback import Restored, put_back
-from campaign.engine.session import Hosts
 from campaign.engine.together import by_name
 from campaign.engine.watch import Watch
 from campaign.errors import CampaignError, Exit

@@ -11,7 +11,8 @@ from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
 from campaign.engine.dialling import NOBODY, Ahead
 from campaign.engine.events import Emit
 from campaign.engine.guards import Guards, broken
-from campaign.engine.session import Hosts, Session
+from campaign.engine.hosts import Hosts
+from campaign.engine.session import Session
 from campaign.engine.stop import Stop
 from campaign.engine.together import Beside
 from campaign.errors import CampaignError, Exit

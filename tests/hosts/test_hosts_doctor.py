@@ -1,7 +1,6 @@
 """doctor on real machines: the way in, root's rights, units of systemd, what others left."""
 
 import json
-import socket
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hosts_machine import Machine
+from ports import free_port
 from toy import Toy
 
 from playbooks.hosts.files import Change
@@ -90,15 +90,14 @@ def ward(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> Iterator[Ward]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     root = tmp_path / "ward"
     root.mkdir()
+    toy = Toy(root, 0)
+    port = toy.port = free_port(toy)
     host = f"ssh: alpha, config: {ssh_config}, state_dir: {reach('alpha').state_dir}"
     health = f'{{http: "http://127.0.0.1:{port}/"}}'
     name = f"doctored-{zlib.crc32(request.node.name.encode()):x}"
-    made = Ward(Toy(root, port), alpha, host, health, name)
+    made = Ward(toy, alpha, host, health, name)
     made.campaign()
     server = f"/usr/bin/python3 -m http.server --bind 127.0.0.1 {port}"
     made.unit(f"WorkingDirectory=/etc/ssh\nExecStart={server}\n")
@@ -135,13 +134,12 @@ def test_all_is_well_and_stays_as_it_is(ward: Ward, reach: Reach) -> None:
 
 
 def test_a_host_that_is_not_there_hides_no_other(ward: Ward, ssh_config: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    ward.campaign(others=f"  gone: {{ssh: 127.0.0.1, port: {port}, config: {ssh_config}}}\n")
+    nobodys = free_port(ward)
+    ward.campaign(others=f"  gone: {{ssh: 127.0.0.1, port: {nobodys}, config: {ssh_config}}}\n")
     found = ward.looked(4)
     state, what, fix = found["gone reach"]
     assert (state, "Connection refused" in what) == ("fail", True)
-    assert f"ssh -F {ssh_config} -p {port} 127.0.0.1 answers" in fix
+    assert f"ssh -F {ssh_config} -p {nobodys} 127.0.0.1 answers" in fix
     assert found["svc health"][0] == "ok"
     (ward.toy.root / "playbooks").mkdir()
     ward.toy.playbook("look", "name: look\nkind: probe\nsteps:\n  - wait: 1ms\n")
