@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,19 +72,39 @@ def execute(
     if junit_xml is not None:
         junit.check_place(junit_xml)
     given = None if consent.as_planned is None else plans.read(consent.as_planned)
-    with ready(workspace, request, options.command_line(), ahead=ahead, given=given) as one:
-        _refuse_unjudged(one.planned, telling.expect)
-        for lapse in one.lapses:
-            tell(shown(lapse_text(lapse)))
-        tell(plans.as_text(one.planned, diffs=telling.diff))
-        if _confirm(workspace, one.planned, consent):
-            one.look_again()
-        _keep_confirmation(one, consent)
+    with ExitStack() as stack:
+        with _unbegun():
+            one = stack.enter_context(
+                ready(workspace, request, options.command_line(), ahead=ahead, given=given)
+            )
+            _show_and_ask(one, telling, consent)
         outcome = carry_out(one)
     code = _ended(outcome, telling.expect, telling.as_json)
     if junit_xml is None:
         return code
     return _junit(junit_xml, workspace, outcome, telling.expect) or code
+
+
+@contextmanager
+def _unbegun() -> Iterator[None]:
+    """Errors: CampaignError (INTERRUPTED), which says that nothing was changed, for Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        tell("")  # ends the line of a question
+        what = "interrupted before the run began; nothing was changed"
+        raise CampaignError(Exit.INTERRUPTED, what) from None
+
+
+def _show_and_ask(one: Ready, telling: Telling, consent: Consent) -> None:
+    """Errors: CampaignError where the plan is not agreed to, or has changed meanwhile."""
+    _refuse_unjudged(one.planned, telling.expect)
+    for lapse in one.lapses:
+        tell(shown(lapse_text(lapse)))
+    tell(plans.as_text(one.planned, diffs=telling.diff))
+    if _confirm(one.workspace, one.planned, consent):
+        one.look_again()
+    _keep_confirmation(one, consent)
 
 
 def execute_alone(

@@ -165,12 +165,15 @@ def recover(context: click.Context, run: str, accepted: tuple[str, ...], as_json
     """Put back what an interrupted run left, restart what ran it, and verify.
 
     What a run was told to keep stays, but for that of RUN, by its id or how it begins. A second
-    call finds nothing to do.
+    call finds nothing to do. Ctrl-C is refused once, and says what is under way.
     """
     from campaign.cli.recovered import recovered_data, recovered_text
+    from campaign.cli.unbroken import unbroken
     from campaign.operations import recover as recovering
 
-    done = recovering.recover(options.left_workspace(context), accepted, run)
+    workspace = options.left_workspace(context)
+    with unbroken("asking the hosts", Exit.DIRTY, "campaign recover finishes it") as watch:
+        done = recovering.recover(workspace, accepted, run, watch)
     if as_json:
         options.print_json({"exit": int(done.exit), **recovered_data(done)})
     else:
