@@ -87,12 +87,14 @@ def system(
         history=tuple(Path(below(root, path)) for path in shape.history),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
-        secrets={}
-        if environ is None
-        else {name: environ[secret.env] for name, secret in shape.secrets.items()},
+        secrets={} if environ is None else _secrets(shape, environ),
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
+
+
+def _secrets(shape: system_schema.CampaignFile, environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: environ[secret.env] for name, secret in shape.secrets.items()}
 
 
 def _versions(shapes: Mapping[str, list[str]], replicas: Replicas) -> Mapping[str, tuple[str, ...]]:
