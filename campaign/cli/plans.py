@@ -16,9 +16,12 @@ from campaign.operations.plan import Planned
 from playbooks import probes
 from playbooks.diff import unified
 from playbooks.edits import FileEdit
+from playbooks.env.values import told
 from playbooks.plan import Boot, BootForecast, Plan
 from playbooks.playbook import Playbook, Reproduce, Step
 from playbooks.redact import Redactor
+
+_CUT_OFF = "(hard links): left as they are, and no links of it any more after putting back"
 
 MOST_LINES, HEAD = 40, 12
 """A whole file of more lines is shown by its head, of so many lines."""
@@ -127,11 +130,13 @@ def _boot(
         yield f"     asks: {boot.playbook.question}"
     for edit in boot.edits:
         yield f"     edit {edit.host}:{edit.where}  ({_size(edit)})"
+        if edit.other_names:
+            yield f"       it has {count(edit.other_names, 'other name')} {_CUT_OFF}"
         if diffs is not False and not _is_env(planned, edit):
             yield from (f"       {line}" for line in _diff(edit, whole=bool(diffs)))
     if boot.env:
         rows = [
-            (f"{one.service}: {one.name}", _value(one.before), "->", _value(one.after))
+            (f"{one.service}: {one.name}", told(one.before), "->", told(one.after))
             for one in boot.env
         ]
         yield columns(rows, indent="     env  ")
@@ -204,12 +209,6 @@ def _is_env(planned: Planned, edit: FileEdit) -> bool:
     return any(one.env is not None and one.env.path == edit.where for one in services)
 
 
-def _value(value: str | None) -> str:
-    return (
-        "unset" if value is None else repr(value) if value != value.strip() or not value else value
-    )
-
-
 def as_data(planned: Planned) -> dict[str, object]:
     """The plan for programs; secrets are taken out. A run can be held to it: see `read`."""
     redactor = Redactor(planned.system.secrets)
@@ -258,6 +257,7 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
                 "path": edit.where,
                 "before": edit.before.sha256,
                 "after": edit.after.sha256,
+                "other_names": edit.other_names,
                 "diff": redactor.text(unified(edit.base, edit.content, edit.path)),
             }
             for edit in boot.edits

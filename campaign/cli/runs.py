@@ -22,6 +22,7 @@ from campaign.operations import control, transcripts
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
 from hypotheses.verdict import Word
+from playbooks.env.values import told
 
 STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
 
@@ -176,7 +177,7 @@ def _terms(terms: records.RunTerms) -> Iterator[tuple[str, str]]:
 def _variables(stored: str) -> str:
     """NAME=VALUE pairs of a JSON object; the text itself where redaction has broken it."""
     try:
-        return ", ".join(f"{name}={value}" for name, value in json.loads(stored).items())
+        return ", ".join(f"{name}={told(value)}" for name, value in json.loads(stored).items())
     except ValueError:
         return stored
 

@@ -2,22 +2,27 @@
 
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from getpass import getuser
 from types import TracebackType
 
-from campaign.engine.dialling import NOBODY, Ahead, dial
+from campaign.engine.dialling import NOBODY, Ahead, advice, dial
 from campaign.engine.together import all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import Channel, HostError, HostLost
+from playbooks.hosts.files import NO_VARIABLES
 from playbooks.hosts.host import Host
 from playbooks.system import LEASE_S, Service
 from playbooks.system import Host as Machine
 
-_REFUSALS = frozenset({"locked", "journal-damaged", "journal-newer"})
+_REFUSALS = frozenset({"locked", "no-journal", "journal-damaged", "journal-newer"})
+_NOT_WITHOUT = (
+    "take a host that is gone for good out of campaign.yaml: all of them have to answer, used or "
+    "not, since what stands changed on one is a condition of every run"
+)
 
 
 def operator() -> str:
@@ -36,7 +41,8 @@ class Hosts:
     failed, and is not repeated. One that has put itself back meanwhile, since our lease of
     `lease_s` was over, refuses itself until it is asked for `again`. With `takes_over` agents that
     wait for another operator make way. `ahead` has those that are dialled already, `services` are
-    those of campaign.yaml. Its methods may be called from any thread.
+    those of campaign.yaml. `secrets` go to hosts where a command that was given some is to be
+    undone. Its methods may be called from any thread.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class Hosts:
         takes_over: bool = False,
         ahead: Ahead = NOBODY,
         services: Mapping[str, Service] = NO_SERVICES,
+        secrets: Mapping[str, str] = NO_VARIABLES,
     ) -> None:
         self.workspace = workspace
         self._machines = dict(machines)
@@ -57,6 +64,7 @@ class Hosts:
         self._takes_over = takes_over
         self._ahead = ahead
         self.services = services
+        self._secrets = secrets
         self._open: dict[str, Host] = {}
         self._lost: dict[str, int] = {}
         self._lapsed: set[str] = set()
@@ -105,9 +113,7 @@ class Hosts:
         found = by_name({name: partial(_failure, opened, name) for name in self._machines})
         failures = [one for one in found.values() if one is not None]
         if failures:
-            first, *others = failures
-            what = "; ".join(str(one) for one in failures)
-            raise (CampaignError(first.exit, what) if others else first)
+            raise _failures(failures)
 
     def again(self, name: str) -> Host:
         """A fresh agent in place of one that was lost. Errors: CampaignError."""
@@ -174,21 +180,23 @@ class Hosts:
     def _replace(self, name: str, *, lock: bool) -> Host:
         lock = lock or name in self._held
         replaces = self._lost.get(name, 0)
-        self._open[name] = self._dial(name, lock=lock, replaces=replaces)
+        host = self._open[name] = self._dial(name, lock=lock, replaces=replaces)
         if lock:
             self._held.add(name)
-        return self._open[name]
+            if self._secrets and host.greeting.outstanding.commands:
+                host.entrust(self._secrets)
+        return host
 
     def _dial(self, name: str, *, lock: bool, replaces: int = 0) -> Host:
+        machine = self._machines[name]
         try:
-            machine = self._machines[name]
             channel = self._ahead.take(machine) or dial(
                 machine, self.workspace.host_state, replaces
             )
             return self._greet(name, channel, lock=lock)
         except HostError as error:
             code = Exit.REFUSED if error.kind in _REFUSALS else Exit.UNREACHABLE
-            raise CampaignError(code, f"host {name}: {error}") from error
+            raise CampaignError(code, f"host {name}: {error}", advice(machine, error)) from error
         except HostLost as error:
             raise CampaignError(
                 Exit.UNREACHABLE, f"host {name}: the agent did not start: {error.reason}"
@@ -218,3 +226,13 @@ def _failure(opened: Callable[[str], Host], name: str) -> CampaignError | None:
     except CampaignError as error:
         return error
     return None
+
+
+def _failures(failures: Sequence[CampaignError]) -> CampaignError:
+    """All in one; of a host that is away, why the others do not do without it."""
+    first, *others = failures
+    what = "; ".join(map(str, failures)) if others else first.what
+    fix = "" if others else first.fix
+    if any(one.exit is Exit.UNREACHABLE for one in failures):
+        fix = "; or ".join(filter(None, (fix, _NOT_WITHOUT)))
+    return CampaignError(first.exit, what, fix)

@@ -3,6 +3,7 @@
 The host's journal is the truth: what it does not list was not changed, whatever the ledger says.
 """
 
+import shlex
 import time
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -38,13 +39,15 @@ _REDIAL_EVERY_S = 0.5
 class Restored(Struct, frozen=True):
     """What the way back did: paths restored, cycles lived, and what is left for a person to do.
 
-    What hosts did by themselves before, once the lease was over, is in it; `lapses` says so.
+    `undone` are the commands whose effect was taken back. What hosts did by themselves before, once
+    the lease was over, is in it; `lapses` says so.
     """
 
     paths: tuple[str, ...] = ()
     cycles: tuple[Lived, ...] = ()
     remaining: tuple[str, ...] = ()
     lapses: tuple[HostLapse, ...] = ()
+    undone: tuple[str, ...] = ()
 
     @property
     def dirty(self) -> bool:
@@ -57,6 +60,7 @@ class _Way(Struct):
     name: str
     answered: bool = False
     paths: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)
     services: tuple[Service, ...] = ()
     groups: Groups = ()
@@ -86,6 +90,7 @@ def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] =
         ),
         tuple(text for way in ways for text in way.remaining),
         lapses,
+        tuple(command for way in ways for command in way.undone),
     )
 
 
@@ -126,9 +131,11 @@ def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
     host = answering(way.name, hosts, watch)
     watch.say(f"restoring the files of host {way.name}")
     with watch.restoring(way.name) as undoing:
-        way.lapses = host.journal().lapses
+        before = host.journal()
+        way.lapses = before.lapses
         result = undoing.result = with_lapses(host.put_back(), way.lapses)
     way.paths += result.restored
+    way.undone += [shlex.join(one.do) for one in before.commands if one.id in result.undone]
     specs = host.journal().specs
     (services, way.groups), way.batches = from_specs(specs), batches_of(specs)
     way.services = tuple(_as_declared(replace(one, host=way.name), hosts) for one in services)

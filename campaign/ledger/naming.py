@@ -19,12 +19,18 @@ def readable(word: str, runs: Iterable[tuple[str, str]]) -> str:
     return word if word in known else (newest or [_the_one(word, [*known], anywhere=True)])[0]
 
 
-def changeable(word: str, ids: Sequence[str]) -> str:
+def changeable(word: str, ids: Sequence[str], *, over: bool = False) -> str:
     """The id of the run that something is to be done to: it is `word`, or alone begins so.
 
-    `ids` are in order of their start. Raises CampaignError, USAGE.
+    `ids` are in order of their start. Raises CampaignError: USAGE; REFUSED for several that are
+    all `over`, where one under way is wanted.
     """
-    return word if word in ids else _the_one(word, ids, anywhere=False)
+    if word in ids:
+        return word
+    if over and word and sum(one.startswith(word) for one in ids) > 1:
+        what = f"no run whose id begins with {word!r} is under way"
+        raise CampaignError(Exit.REFUSED, what, "campaign status shows those that are")
+    return _the_one(word, ids, anywhere=False)
 
 
 def boot_name(boots: Iterable[records.Boot], id: str) -> str:

@@ -155,6 +155,7 @@ def open_hosts(
         takes_over=takes_over,
         ahead=ahead,
         services=system.services,
+        secrets=system.secrets,
     )
 
 

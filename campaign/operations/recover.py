@@ -179,6 +179,7 @@ def _both(first: Restored, later: Restored) -> Restored:
         (*first.cycles, *later.cycles),
         later.remaining,
         (*first.lapses, *later.lapses),
+        (*first.undone, *later.undone),
     )
 
 

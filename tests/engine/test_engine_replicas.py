@@ -100,7 +100,7 @@ def test_hooks_run_batch_by_batch_and_availability_tells_the_downtime(up: Replic
         json.loads(up.run("runs", "show", run["run"]["id"], "--json").stdout),
     )
     assert costs["lost_s"] == pytest.approx(sum(one["lost_s"] for one in shown["capacities"]))
-    assert costs["downtime_s"] > 2 * costs["lost_s"] > 0, "it was failing in each turn"
+    assert costs["downtime_s"] > costs["lost_s"] > 0, "it was failing in each turn"
     assert [(one["batch"], one["replicas"]) for one in shown["capacities"]] == [(1, 3)] * 2
     priced = sum(one["money"] for one in shown["cycles"])
     assert priced == pytest.approx(costs["downtime_s"]), "3600 an hour: one a second"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from hosts_machine import Machine, wait_until
+from ports import free_port
 from systemd_units import TestUnit, unit
 
 from playbooks.hosts.connection import HostError
@@ -147,8 +148,7 @@ while True:
 @pytest.fixture
 def on_demand(svc: TestUnit) -> Iterator[int]:
     """The port of `svc`'s socket unit, which starts it whenever somebody connects."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port(svc)
     listens = svc.name.replace(".service", ".socket")
     svc.write(f"/etc/systemd/system/{listens}", f"[Socket]\nListenStream=127.0.0.1:{port}\n")
     svc.write(f"/opt/{svc.name}.py", ANSWERS)

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from report_builders import Arm, Story
 from rich.cells import cell_len
+from textual._compositor import Compositor, ReflowResult
+from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.widget import Widget
 from tui_pilot import drive, lines, shows, text, until
 
 from campaign.tui.app import CampaignApp
@@ -132,3 +136,29 @@ def test_the_mouse_chooses_rows_modes_and_keys(folder: Path) -> None:
         await shows(pilot, "Run: mtp-off")
 
     drive(folder, script)
+
+
+@pytest.fixture
+def untold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before each layout a place was asked for: Textual then tells no widget of its new size."""
+    real = Compositor.reflow
+
+    def reflow(self: Compositor, parent: Widget, size: Size) -> ReflowResult:
+        if self.root is not None:
+            self._full_map_invalidated = True
+            assert self.full_map
+        return real(self, parent, size)
+
+    monkeypatch.setattr(Compositor, "reflow", reflow)
+
+
+@pytest.mark.usefixtures("untold")
+def test_what_comes_into_sight_at_another_size_is_drawn_for_that(folder: Path) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Evidence: topk-v2", "that it is part of the cause")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "Evidence" not in text(app))
+        await pilot.press("enter")
+        await shows(pilot, "Evidence: topk-v2", "┃ what else is needed to confirm it")
+
+    drive(folder, script, size=(200, 50))

@@ -8,8 +8,9 @@ from rich.console import Group, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
+
+from campaign.tui.widgets.sized import Sized
 
 
 def aligned(rows: Sequence[Sequence[Text]], sides: str, gap: int = 2) -> Iterator[Text]:
@@ -28,7 +29,7 @@ def aligned(rows: Sequence[Sequence[Text]], sides: str, gap: int = 2) -> Iterato
         yield line
 
 
-class Lines(ScrollView, can_focus=True):
+class Lines(Sized, can_focus=True):
     """A text that scrolls. It is rendered when it is shown, and when there is another width."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--line"}
@@ -51,7 +52,7 @@ class Lines(ScrollView, can_focus=True):
         self._parts = parts
         self._draw()
 
-    def on_resize(self) -> None:
+    def fit(self) -> None:
         if self.columns != self._width:
             self._draw()
 
