@@ -15,6 +15,14 @@ from toy import Toy
 from campaign.operations.host_checks import clock, space
 from playbooks.hosts.survey import Survey
 
+MODE = """\
+name: mode
+kind: probe
+steps:
+  - env: {services: [app], set: {MODE: safe}}
+  - restart: {services: [app]}
+"""
+
 Found = dict[str, tuple[str, str, str]]
 
 
@@ -124,6 +132,29 @@ def test_an_env_file_that_cannot_be_edited(toy: Toy, env_file: Path) -> None:
     env_file.unlink()
     env_file.parent.rmdir()
     assert looked(toy, 6)["app env"][1].endswith("is not a directory here")
+
+
+def test_a_file_with_other_names_is_told_of_before_it_is_replaced(
+    started: Toy, env_file: Path
+) -> None:
+    """They keep the base; what is put back is a file of its own, with all else as before."""
+    base, other = env_file.read_bytes(), env_file.with_name("other")
+    other.hardlink_to(env_file)
+    started.playbook("mode", MODE)
+    _, what, fix = next(one for one in looked(started, 0).values() if one[0] == "warn")
+    assert f"{env_file} has another name (hard links)" in what
+    assert fix == f"see which: find / -xdev -samefile {env_file}"
+    plan = started.run("plan", "mode").stdout
+    assert "it has 1 other name (hard links): left as they are, and no links of it any more" in plan
+    (edit,) = json.loads(started.run("plan", "mode", "--json").stdout)["boots"][0]["edits"]
+    assert edit["other_names"] == 1
+    before = env_file.stat()
+    assert started.run("run", "mode", "-y").returncode == 0
+    after = env_file.stat()
+    assert (env_file.read_bytes(), other.read_bytes()) == (base, base)
+    assert (after.st_mtime_ns, after.st_mode) == (before.st_mtime_ns, before.st_mode)
+    assert (after.st_nlink, other.stat().st_nlink) == (1, 1)
+    assert "other name" not in started.run("plan", "mode").stdout
 
 
 def test_a_reproducer_that_cannot_start(started: Toy) -> None:

@@ -136,4 +136,5 @@ def test_only_a_run_under_way_can_be_asked(marked: Stage) -> None:
         assert refused.code == 6
         assert "its process is gone; campaign recover" in refused.err.replace("\n", " ")
     assert marked.run("recover").code == 0
+    assert "is over: interrupted" in marked.run("runs", "abort", "long").err
     marked.check_untouched()

@@ -138,8 +138,14 @@ def test_a_host_that_is_not_there_hides_no_other(ward: Ward, ssh_config: Path) -
     found = ward.looked(4)
     state, what, fix = found["gone reach"]
     assert (state, "Connection refused" in what) == ("fail", True)
-    assert f"ssh -F {ssh_config} 127.0.0.1 answers" in fix
+    assert f"ssh -F {ssh_config} -p {nobodys} 127.0.0.1 answers" in fix
     assert found["svc health"][0] == "ok"
+    (ward.toy.root / "playbooks").mkdir()
+    ward.toy.playbook("look", "name: look\nkind: probe\nsteps:\n  - wait: 1ms\n")
+    for command in (("plan", "look"), ("run", "look", "-y")):
+        refused = ward.toy.run(*command)
+        assert refused.returncode == 4
+        assert f"host gone: {what}; {fix}; or take a host that is gone" in refused.stderr
 
 
 def test_a_key_that_is_not_known_stays_so(ward: Ward, ssh_config: Path) -> None:
@@ -161,7 +167,10 @@ def test_without_the_rights_that_it_takes(ward: Ward) -> None:
     found = ward.looked(6)
     state, what, fix = found["alpha agent"]
     assert (state, fix) == ("warn", "say sudo: true for this host")
-    assert "as guest, and systemd lets only root restart svc" in what
+    assert "as guest, and systemd lets only root restart svc, unless polkit permits it" in what
+    state, what, fix = found["svc log"]
+    assert (state, "the journal is not ours to read" in what) == ("warn", True)
+    assert "the group systemd-journal" in fix
     assert found["svc env"][0] == "fail"
     assert "guest may not write in /etc/systemd/system" in found["svc env"][1]
     state, what, fix = found["svc environ"]
@@ -197,6 +206,23 @@ def test_files_that_systemd_has_not_read_again(ward: Ward) -> None:
     changed = f"the files of {ward.service} were changed and systemd has not read them again"
     assert changed in done.stdout
     assert f"newer than what runs: {ward.fragment}" in done.stdout
+
+
+def test_a_unit_that_a_generator_makes(ward: Ward) -> None:
+    """Its files are written anew whenever systemd reads all units again."""
+    made = f"/etc/systemd/system-generators/{ward.name}"
+    text = (ward.alpha.root / ward.fragment[1:]).read_text()
+    ward.write(made, f"#!/bin/sh\ncat >$1/{ward.service} <<E\n{text}E\n")
+    ward.alpha.run("chmod", "+x", made)
+    ward.alpha.run("rm", ward.fragment)
+    try:
+        for _ in range(2):
+            ward.alpha.run("systemctl", "daemon-reload")
+        found = ward.looked(0)
+        assert f"from /run/systemd/generator/{ward.service}" in found["svc service"][1]
+        assert found["svc files"][0] == "ok"
+    finally:
+        ward.alpha.run("rm", made)
 
 
 def test_a_log_that_is_not_in_the_journal(ward: Ward) -> None:

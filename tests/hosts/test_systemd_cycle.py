@@ -10,9 +10,9 @@ from hosts_machine import Machine, wait_until
 from systemd_units import TestUnit, unit
 
 from campaign.engine import cycle
+from campaign.engine.hosts import NO_SERVICES
 from campaign.engine.lived import CycleFailed
 from campaign.engine.putback import put_back
-from campaign.engine.session import NO_SERVICES
 from playbooks.env import dropins, scripts
 from playbooks.hosts.host import Change, Host
 from playbooks.hosts.ssh_config import SshTarget
