@@ -5,16 +5,21 @@ from textual.widgets import Static
 
 
 class Written(Static):
-    """A text whose lines are not wrapped: only another number of them takes a layout."""
+    """A text whose lines are not wrapped: only another number of them takes a layout.
+
+    It says its height itself: where a layout is due already, Textual keeps one that it has found.
+    """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(markup=False, id=id)
-        self._written = Text()
+        self._written, self._lines = Text(), 0
 
     def write(self, text: Text) -> None:
         """Shows `text`, as it stands."""
         if text == self._written:
             return
-        same_height = text.plain.count("\n") == self._written.plain.count("\n")
         self._written = text
-        self.update(text, layout=not same_height)
+        self.update(text, layout=False)
+        height = text.plain.count("\n") + 1
+        if height != self._lines:
+            self._lines = self.styles.height = height
