@@ -65,6 +65,6 @@ def _ask(name: str, hosts: Hosts) -> Contact:
         host = hosts.peek(name)
         journal, holder, stack = host.journal(), host.survey().holder, host.stack()
     except (CampaignError, HostError, HostLost) as error:
-        return Contact(name, error=str(error))
+        return Contact(name, error=str(error).removeprefix(f"host {name}: "))
     lapses = tuple(HostLapse(name, one) for one in journal.lapses)
     return Contact(name, holder, journal.outstanding, lapses, stack=stack)
