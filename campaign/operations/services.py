@@ -40,7 +40,7 @@ class Listed(Struct, frozen=True):
 
 def listed(workspace: Workspace) -> tuple[Listed, ...]:
     """Every service's state. Errors: LoadError, CampaignError."""
-    system = workspace.load_system()
+    system = workspace.load_system(secrets=False)
     with open_hosts(workspace, system, "services") as hosts:
         hosts.look()
         found = [_listed(workspace, hosts, service) for service in system.services.values()]
@@ -137,7 +137,7 @@ def _to_stop(system: System, hosts: Hosts, names: Sequence[str]) -> list[Service
 @contextmanager
 def _locked(workspace: Workspace) -> Iterator[tuple[System, Hosts]]:
     """The campaign's hosts under lock, with nothing outstanding on them."""
-    system = workspace.load_system()
+    system = workspace.load_system(secrets=False)
     with open_hosts(workspace, system, "services") as hosts:
         hosts.hold()
         refuse_outstanding(hosts)
