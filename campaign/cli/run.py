@@ -121,10 +121,7 @@ def run(
     """
     follow_parent()
     os.environ.pop(options.AS_PLANNED, None)
-    if dry_run and as_planned is not None:
-        raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
-    if for_s is not None and yes_i_mean is None:
-        raise click.UsageError("--for says how long --yes-i-mean NAME holds: give both")
+    _check_together(dry_run, as_planned, for_s, yes_i_mean)
     workspace, given = options.workspace(context), options.parsed(variables)
     with _dialled(workspace) as ahead:
         from campaign.cli.execution import Consent, Telling, dry, execute, execute_alone
@@ -139,6 +136,16 @@ def run(
         if detach:
             return execute_alone(workspace, request, telling, consent, ahead)
         return execute(workspace, request, telling, consent, junit_xml, ahead)
+
+
+def _check_together(
+    dry_run: bool, as_planned: Path | None, for_s: float | None, yes_i_mean: str | None
+) -> None:
+    """Errors: UsageError for options that do not go together."""
+    if dry_run and as_planned is not None:
+        raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
+    if for_s is not None and yes_i_mean is None:
+        raise click.UsageError("--for says how long --yes-i-mean NAME holds: give both")
 
 
 def _dialled(workspace: Workspace) -> "Ahead":

@@ -128,9 +128,11 @@ def _effect(boots: Iterable[BootEvidence]) -> Effect:
 def _explained(verdict: Verdict, boots: Sequence[BootEvidence]) -> Verdict:
     """With what the proof found, where it is not that everything was effective, trials that do not
 
-    count, and drift.
+    count, checkpoints that never came, and drift.
     """
-    found = [why for boot in boots for why in (*boot.effect_reasons, *boot.uncounted)]
+    found = [
+        why for boot in boots for why in (*boot.effect_reasons, *boot.uncounted, *boot.seen.silent)
+    ]
     reasons = (*verdict.reasons, *dict.fromkeys(found), *_drifts(boots))
     return replace(verdict, reasons=reasons)
 

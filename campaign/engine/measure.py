@@ -24,15 +24,17 @@ class Seen(Struct):
     """What a boot's measures have found so far.
 
     `arrivals` says when each of `trials` came, `crashed` which services' deaths were counted,
-    `printed` names the run's own observations whose outputs were compared, `sequences` has the
-    trials of each reproduction in the order they began, where that is known, `uncounted` tells of
-    each that brought none that counts, and `spent` says that the budget ended one.
+    `silent` tells of sides without a checkpoint, `printed` names the run's own observations whose
+    outputs were compared, `sequences` has the trials of each reproduction in the order they began,
+    where that is known, `uncounted` tells of each that brought none that counts, and `spent` says
+    that the budget ended one.
     """
 
     trials: list[Trial] = field(default_factory=list)
     arrivals: list[float] = field(default_factory=list)
     crashed: set[str] = field(default_factory=set)
     compared: BootCompared | None = None
+    silent: list[str] = field(default_factory=list)
     printed: set[str] = field(default_factory=set)
     observations: list[str] = field(default_factory=list)
     sequences: list[tuple[Trial, ...]] = field(default_factory=list)

@@ -88,14 +88,16 @@ def system(
         history=tuple(Path(below(root, path)) for path in shape.history),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
-        secrets={
-            name: environ[secret.env]
-            for name, secret in shape.secrets.items()
-            if len(environ.get(secret.env, "")) >= SECRET_LENGTH
-        },
+        secrets=_secrets(shape, environ),
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
+
+
+def _secrets(shape: system_schema.CampaignFile, environ: Mapping[str, str]) -> dict[str, str]:
+    """The secrets that are set, and not too short to be told from other text."""
+    found = {name: environ.get(secret.env, "") for name, secret in shape.secrets.items()}
+    return {name: value for name, value in found.items() if len(value) >= SECRET_LENGTH}
 
 
 def _versions(shapes: Mapping[str, list[str]], replicas: Replicas) -> Mapping[str, tuple[str, ...]]:

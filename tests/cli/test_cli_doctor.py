@@ -6,11 +6,10 @@ import os
 import re
 import signal
 import socket
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forked import await_that
 from toy import Toy
 
 from campaign.operations.host_checks import clock, space
@@ -46,7 +45,10 @@ def all_files(folder: Path) -> dict[Path, tuple[int, int]]:
 
 @pytest.fixture
 def started(toy: Toy) -> Toy:
+    """The toy with its service up, whose first line is in its log."""
     assert toy.run("services", "start").returncode == 0
+    logs = toy.root / ".campaign" / "host" / "services"
+    await_that(lambda: any(path.read_bytes() for path in logs.glob("*/log/*")), "its log")
     return toy
 
 
@@ -86,6 +88,8 @@ def test_before_anything_ran_it_leaves_no_state(toy: Toy) -> None:
 
 def test_a_service_that_ended_by_itself(started: Toy) -> None:
     os.kill(int(started.ask("/health").split()[1]), signal.SIGKILL)
+    kept = started.root / ".campaign" / "host" / "services" / "app" / "state.json"
+    await_that(lambda: json.loads(kept.read_bytes())["over"], "its keeper to note that")
     state, what, _ = looked(started, 0)["app service"]
     assert (state, what) == ("warn", "does not run; it ended by signal 9")
 
@@ -173,12 +177,6 @@ def test_a_script_that_beats_the_env_file(toy: Toy) -> None:
     assert f"use env: {{via: script, path: {script}}}" in beaten["fix"]
 
 
-def await_that(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-
-
 def test_a_run_under_way_and_one_that_was_killed(toy: Toy) -> None:
     assert toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml")).returncode == 0
     process = toy.start("run", "fix", "-y", "-e", "trials=100000")
@@ -192,7 +190,7 @@ def test_a_run_under_way_and_one_that_was_killed(toy: Toy) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     changed = toy.tree()
-    await_that(lambda: " and is gone; " in toy.run("run", "fix", "-y").stderr)
+    await_that(lambda: " and is gone; " in toy.run("run", "fix", "-y").stderr, "the agent")
     found = looked(toy, 6)
     assert found["here lock"][2] == "put them back now: campaign recover"
     state, what, fix = found["here leftovers"]

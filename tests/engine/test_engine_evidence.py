@@ -173,4 +173,13 @@ def test_checkpoints_of_the_probe_are_joined_and_what_it_dropped_is_lost(stage: 
     unread = PROBED.format(kind="probe", lines=1000).replace('CHECKSUM_PROBE: "1"', 'OTHER: "1"')
     stage.toy.playbook("probed", unread)
     done = stage.run("run", "probed", "-y")
-    assert "; app logged no such checkpoint: see that CHECKSUM_PROBE is set there, " in done.err
+    told = "has not imported the checksum probe"
+    early, late = done.err.index(f"! app {told} so far"), done.err.index(f"duplicate; app {told}: ")
+    assert early < done.err.rindex("reproduce") < late
+    assert f"       - app {told}: see that CHECKSUM_PROBE is set for it, " in done.err
+
+    other = PROBED.format(kind="probe", lines=1000).replace("side: got", "side: gotten")
+    stage.toy.playbook("probed", other)
+    done = stage.run("run", "probed", "-y")
+    assert told not in done.err
+    assert "; app logged no such checkpoint: see that it makes the call, so named" in done.err

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.hosts
 CAMPAIGN = """\
 campaign: rolling
 symptom: every fifth trial fails while the bug is in
-lease: 3s
+lease: 6s
 hosts:
   here: {{local: true}}
 {hosts}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.events import Key
 from textual.pilot import Pilot
-from tui_pilot import drive, shows, text
+from tui_pilot import drive, shows, text, until
 
 from campaign.operations import status
 from campaign.operations.live import Output
@@ -39,7 +39,7 @@ def test_rows_are_there_before_the_sums_and_keys_move_over_them(
         finally:
             summed.set()
         await shows(pilot, "18/58", "(none)", "F5 does")
-        assert "summing" not in text(app)
+        await until(pilot, lambda: "summing" not in text(app))
         await pilot.press("f5")
         await shows(pilot, "that it is part of the cause")
 
