@@ -187,6 +187,7 @@ def _both(first: Restored, later: Restored) -> Restored:
         later.remaining,
         (*first.lapses, *later.lapses),
         (*first.undone, *later.undone),
+        (*first.at_base, *later.at_base),
     )
 
 
@@ -275,6 +276,7 @@ def _close(
     unreached = (*_informed(done.unreached, edits), *_unnamed(edits, named, restored.paths))
     state = "dirty" if restored.dirty or unreached else "clean"
     for run in left:
+        books.note_back(run.id, restored.at_base, clock.now())
         if state == "dirty" or not note_staying(books, run, done.stack):
             at = run.ended_at or clock.now()
             books.close_run(run.id, run.status, state, at, run.error or "", back=clock.now())
