@@ -134,6 +134,7 @@ class CampaignApp(TheApp):
     async def on_mount(self) -> None:
         # Threads that read hold the interpreter for so long before a key is looked at.
         sys.setswitchinterval(TURN_S)
+        self.run_worker(self.keyboard.run(), group="keys")
         self._ending.handle_signals()
         try:
             self.open_workspace(Workspace.find(self.folder))
@@ -164,11 +165,15 @@ class CampaignApp(TheApp):
             self._follower.stop()
 
     def on_ledger_changed(self) -> None:
+        self.read_again()
+
+    def read_again(self, *, fills: bool = False) -> None:
         """Reads the overview again; each mode's screen reads its own when it is looked at."""
         workspace = self.workspace
         if workspace is not None:
             last = self.overview
-            self._overview.ask(lambda: reading.overview(workspace, last))
+            fills = fills or last is None
+            self._overview.ask(lambda: reading.overview(workspace, last), fills=fills)
         for screen in self._mode_screens():
             screen.ledger_changed()
 
@@ -261,7 +266,7 @@ class CampaignApp(TheApp):
         """Says what was put back; ends the app where it waits for that."""
         self.recovering, self.outstanding = False, found.remaining
         if not self._ending.recovery_ended(found.exit):
-            self.push_screen(TextDialog("campaign recover", found.text))
+            self.push_screen(TextDialog("campaign recover", found.text, by_itself=True))
 
     def _cannot_read(self, why: str) -> None:
         """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
@@ -292,7 +297,7 @@ class CampaignApp(TheApp):
         except OSError as error:
             self.notify(f"It could not be started: {error.strerror}", severity="error")
             return
-        self.on_ledger_changed()
+        self.read_again()
         self.switch_mode("live")
 
     def _tell_of_end(self, code: int) -> None:
@@ -303,13 +308,13 @@ class CampaignApp(TheApp):
         """Shows the last words of the run that was started here; ends the app where it waits."""
         if self._ending.run_ended(code):
             return
-        self.on_ledger_changed()
+        self.read_again()
         words = f"killed by signal {-code}" if code < 0 else ENDS.get(code, f"ended with {code}")
         heading = f"{self.runner.command}: {words}"
         if code in _AS_WANTED:
             self.notify(heading, title="", markup=False)
         else:
-            self.push_screen(TextDialog(heading, self.runner.last_words()))
+            self.push_screen(TextDialog(heading, self.runner.last_words(), by_itself=True))
 
     def action_run(self) -> None:
         """Asks what to run."""

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 from textual.dom import DOMNode
+from textual.events import Event
 from textual.reactive import reactive
 
 from campaign.operations.status import Overview
 from campaign.tui.figures import cut
+from campaign.tui.keyboard import Given, Keyboard
 from campaign.tui.runner import Runner
 from campaign.tui.terminal import TerminalDriver
 from campaign.workspace import Workspace
@@ -48,7 +50,18 @@ class TheApp(App[int]):
         self.folder = folder
         self.workspace: Workspace | None = None
         self.runner = Runner()
+        self.keyboard = Keyboard(self, self._deliver)
         self.command = ""
+
+    async def on_event(self, event: Event) -> None:
+        """What is typed takes its turn (see `Keyboard`)."""
+        if isinstance(event, Given) and not event.is_forwarded:
+            self.keyboard.take(event)
+        else:
+            await super().on_event(event)
+
+    async def _deliver(self, given: Given) -> None:
+        await super().on_event(given)
 
     @property
     def plain(self) -> bool:
@@ -60,8 +73,8 @@ class TheApp(App[int]):
         """Shows the campaign of `workspace`, and follows its ledger from now on."""
 
     @abstractmethod
-    def on_ledger_changed(self) -> None:
-        """Has all that is shown read again."""
+    def read_again(self, *, fills: bool = False) -> None:
+        """Has all that is shown read again; for `fills` see `Reading`."""
 
     @abstractmethod
     def show_run(self, run: str) -> None:

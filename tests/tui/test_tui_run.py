@@ -18,9 +18,7 @@ from tui_pilot import drive, shows, text, until
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.tui.app import CampaignApp
-from campaign.tui.dialogs.run import RunDialog
 from campaign.tui.screens import live
-from campaign.tui.typed import Typed
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.observation import Counts
 from hypotheses.verdict import Verdict
@@ -108,24 +106,6 @@ def test_nothing_typed_is_lost_whatever_comes_of_planning(known: Toy) -> None:
         assert [one.value for one in app.screen.query(Input)] == ["fix", "7"]
         await pilot.press("escape")
         await shows(pilot, "1 Campaign")
-
-    drive(known.root, script)
-
-
-def test_a_hand_that_is_ahead_of_the_list_gets_its_plan(known: Toy) -> None:
-    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
-        await shows(pilot, "rule")
-        dialog = RunDialog(Typed("fix"))
-        app.push_screen(dialog)
-        await until(pilot, lambda: dialog.is_mounted)
-        dialog.action_plan()
-        await shows(pilot, "Plan for toy", "fix for rule")
-        await pilot.press("escape")
-        await until(pilot, lambda: app.screen is dialog)
-        names = [option.id for option in dialog._list.options]
-        dialog._list.highlighted = names.index("safe-mode")
-        dialog.action_plan()
-        await shows(pilot, "Plan for toy", "toggle for mode")
 
     drive(known.root, script)
 

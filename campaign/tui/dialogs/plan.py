@@ -8,13 +8,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from campaign.cli.plans import as_text
 from campaign.cli.text import shown
 from campaign.operations.plan import Planned, Request
 from campaign.tui.colours import colour
+from campaign.tui.dialog import Dialog
 from campaign.tui.runner import command_text
 from campaign.tui.widgets.keys import COPY_COMMAND, HELP_IN_DIALOGS, Keys
 
@@ -37,7 +37,7 @@ def arguments(planned: Planned, request: Request) -> list[str]:
     ]
 
 
-class PlanDialog(ModalScreen[Sequence[str]]):
+class PlanDialog(Dialog[Sequence[str]]):
     """Shows a plan; returns the words of the command where it is to be run. Cancel has the focus.
 
     A protected campaign is run only once its name has been typed.
@@ -49,6 +49,8 @@ the trials can show stands at the end, and steps that cannot be taken back. Noth
 yet; the way back is part of the run.
 """
 
+    deliberate = True
+    AUTO_FOCUS = "#cancel"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "Run it", tooltip="Run it, where that is confirmed"),
         COPY_COMMAND,
@@ -92,9 +94,6 @@ yet; the way back is part of the run.
                 yield Button("Cancel", id="cancel", compact=True)
                 yield Button("Run it", id="run", variant="primary", compact=True)
         yield Keys()
-
-    def on_mount(self) -> None:
-        self.query_one("#cancel", Button).focus()
 
     def _coloured(self, text: str) -> Text:
         lines = text.splitlines()

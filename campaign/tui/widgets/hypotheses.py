@@ -62,6 +62,7 @@ valid runs; (0-9) is an interval in percent.
         self._currency = ""
         self._summed = False
         self._order = Order.ADDED
+        self._wanted = ""
 
     def compose(self) -> ComposeResult:
         yield self.filter
@@ -81,6 +82,11 @@ valid runs; (0-9) is an interval in percent.
         """Shows the hypotheses, in the order and with the filter that are set."""
         self._rows, self._summed = overview.hypotheses, overview.total is not None
         self._currency = overview.campaign.currency if overview.campaign else ""
+        self._fill()
+
+    def go_to(self, slug: str) -> None:
+        """Puts the cursor on a hypothesis, once it is there."""
+        self._wanted = slug
         self._fill()
 
     def next_order(self) -> None:
@@ -118,6 +124,9 @@ valid runs; (0-9) is an interval in percent.
         found = self._sorted([one for one in self._rows if self._passes(one)])
         top = top_of([_counts(one) for one in found])
         self.table.fill(_columns(top), [self._row(one, top) for one in found])
+        if self._wanted in [one.hypothesis for one in found]:
+            self.table.move_to_key(self._wanted)
+            self._wanted = ""
         self.entitle(self._title(len([one for one in found if one.standing])))
         self._fit(len(found))
         self.say("" if found or not self._rows else "Nothing fits the filter.  Esc shows all again")

@@ -39,15 +39,7 @@ file, not only what is shown. Colours and control characters are left out.
         Binding("space", "toggle_follow", "Hold or follow", tooltip="Stay here, or follow the end"),
         Binding("end,G", "follow", "Follow", show=False),
         Binding("home,g", "top", "Start of the file", show=False),
-        # With priority, so that what is typed right after it is typed into the search.
-        Binding(
-            "slash",
-            "search",
-            "Search",
-            key_display="/",
-            priority=True,
-            tooltip="Search in the whole file",
-        ),
+        Binding("slash", "search", "Search", key_display="/", tooltip="Search in the whole file"),
         Binding("n", "next", "Next", show=False, tooltip="The next place further down"),
         Binding("N", "previous", "Previous", show=False, tooltip="The next place further up"),
         Binding("left", "shift(-1)", "Left", show=False),

@@ -85,7 +85,7 @@ class RunList(Rows):
         if self._fetch is None:
             return
         if missing := self._missing(self._near(0)):
-            self._read.ask(partial(self._fetch, missing))
+            self._read.ask(partial(self._fetch, missing), fills=self.run is None)
         elif self._missing(self._near(1)):
             self._read.ask(partial(self._fetch, self._missing(self._near(height))))
         elif ends := self._missing(self.places[:height] + self.places[-height:]):

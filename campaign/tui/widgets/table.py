@@ -70,6 +70,10 @@ class Table(Rows):
         self.redraw()
         self.keep_in_sight()
 
+    def move_to_key(self, key: str) -> None:
+        """Puts the cursor on the row that stands for `key`."""
+        self.move_cursor([row.key for row in self._filled].index(key))
+
     def heads(self, width: int) -> str:
         cells = (self._cell(one, self._columns[one].head) for one in self._places(width))
         return "".join(cells)
