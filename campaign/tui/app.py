@@ -102,6 +102,7 @@ class CampaignApp(TheApp):
         ),
         Binding("y", "copy_command", "Copy", show=False, tooltip="Copy the last command"),
         Binding("ctrl+t", "toggle_theme", "Theme", show=False, tooltip="Dark or light"),
+        Binding("ctrl+z", "suspend_process", "Suspend", show=False, tooltip="Back to the shell"),
         Binding("q", "quit", "Quit", tooltip="Leave; a run that was started here is asked about"),
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]
@@ -136,6 +137,8 @@ class CampaignApp(TheApp):
         sys.setswitchinterval(TURN_S)
         self.run_worker(self.keyboard.run(), group="keys")
         self._ending.handle_signals()
+        # The terminal was the shell's meanwhile: nothing of what was drawn is left.
+        self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         try:
             self.open_workspace(Workspace.find(self.folder))
         except CampaignError:
@@ -290,12 +293,12 @@ class CampaignApp(TheApp):
         if self.workspace is None:
             return
         if self.runner.busy:
-            self.notify(f"This is still running: {self.runner.command}", severity="warning")
+            self.tell(f"This is still running: {self.runner.command}")
             return
         try:
             self.runner.start(self.workspace, arguments, planned, self._tell_of_end)
         except OSError as error:
-            self.notify(f"It could not be started: {error.strerror}", severity="error")
+            self.tell(f"It could not be started: {error.strerror}")
             return
         self.read_again()
         self.switch_mode("live")
@@ -321,7 +324,7 @@ class CampaignApp(TheApp):
         from campaign.tui.dialogs.run import RunDialog
 
         if self.runner.busy:
-            self.notify(f"This is still running: {self.runner.command}", severity="warning")
+            self.tell(f"This is still running: {self.runner.command}")
         elif not isinstance(self.screen, RunDialog):
             self.push_screen(RunDialog(self._typed))
 

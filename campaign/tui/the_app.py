@@ -11,6 +11,7 @@ from textual.dom import DOMNode
 from textual.events import Event
 from textual.reactive import reactive
 
+from campaign.cli.text import count, shown
 from campaign.operations.status import Overview
 from campaign.tui.figures import cut
 from campaign.tui.keyboard import Given, Keyboard
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from campaign.operations.plan import Planned
     from playbooks.system import System
 
+
+_READ_S, _READ_PER_S = 10.0, 12.0
+"""How long what went wrong is told at least, in seconds; the characters that are read in one."""
 
 _LONGEST = 160
 """Columns of a command that are shown in passing."""
@@ -97,7 +101,20 @@ class TheApp(App[int]):
     def tell(self, why: str) -> None:
         """Shows one line about something that went wrong; once, while it is in sight."""
         if all(one.message != why for one in self._notifications):
-            self.notify(why, title="", severity="error", markup=False)
+            lasting = max(_READ_S, len(why) / _READ_PER_S)
+            self.notify(why, title="", severity="error", timeout=lasting, markup=False)
+
+    def entitle(self, name: str, state: str) -> None:
+        """Tells the terminal's title, which is seen while another window is looked at."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.entitle(f"campaign {shown(name)} {state}".rstrip())
+
+    def copy(self, text: str) -> None:
+        """Puts a text on the terminal's clipboard, and says so with its start."""
+        self.copy_to_clipboard(text)
+        first, *more = text.strip().splitlines() or [""]
+        told = f"copied: {cut(shown(first), _LONGEST)}"
+        self.notify(f"{told} and {count(len(more), 'more line')}" if more else told, markup=False)
 
     def did(self, command: str) -> None:
         """Shows the command of what was just done, or its start; `copy_command` copies it."""
@@ -106,8 +123,7 @@ class TheApp(App[int]):
 
     def action_copy_command(self) -> None:
         """Copies the command of what was done last."""
-        self.copy_to_clipboard(self.command)
-        self.notify(f"copied: {cut(self.command, _LONGEST)}", markup=False)
+        self.copy(self.command)
 
 
 def app_of(node: DOMNode) -> TheApp:

@@ -166,5 +166,4 @@ is kept.
         except ValueError as error:
             self._say(str(error))
             return
-        self.app.copy_to_clipboard(command_text(self.arguments()))
-        self.notify("copied")
+        app_of(self).copy(command_text(self.arguments()))

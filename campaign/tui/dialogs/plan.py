@@ -16,6 +16,7 @@ from campaign.operations.plan import Planned, Request
 from campaign.tui.colours import colour
 from campaign.tui.dialog import Dialog
 from campaign.tui.runner import command_text
+from campaign.tui.the_app import app_of
 from campaign.tui.widgets.keys import COPY_COMMAND, HELP_IN_DIALOGS, Keys
 
 _DIFF = " " * 7
@@ -60,6 +61,8 @@ yet; the way back is part of the run.
         Binding("down,j", "scroll(1)", "Down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),
         Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home,g", "end(0)", "Start", show=False),
+        Binding("end,G", "end(1)", "End", show=False),
     ]
 
     def __init__(self, planned: Planned, request: Request) -> None:
@@ -118,8 +121,7 @@ yet; the way back is part of the run.
 
     def action_copy_command(self) -> None:
         """Copies the command."""
-        self.app.copy_to_clipboard(command_text(self._words))
-        self.notify("copied")
+        app_of(self).copy(command_text(self._words))
 
     def action_scroll(self, by: int) -> None:
         """Scrolls the plan by a line."""
@@ -128,6 +130,10 @@ yet; the way back is part of the run.
     def action_page(self, by: int) -> None:
         """Scrolls the plan by a page."""
         self._box.scroll_relative(y=by * self._box.size.height, animate=False)
+
+    def action_end(self, which: int) -> None:
+        """Scrolls to the start of the plan (0), or to its end (1)."""
+        self._box.scroll_to(y=which * self._box.max_scroll_y, animate=False)
 
 
 def _meaning(line: str) -> str:

@@ -17,7 +17,7 @@ from campaign.operations.plan import Planned, Request
 from campaign.operations.playbooks import Offered, offered
 from campaign.tui.colours import colour
 from campaign.tui.dialog import Dialog
-from campaign.tui.dialogs.fields import Field
+from campaign.tui.dialogs.fields import Field, Line
 from campaign.tui.dialogs.plan import PlanDialog
 from campaign.tui.planning import Attempt
 from campaign.tui.reading import Reading
@@ -43,6 +43,8 @@ the hosts until they are put back by the run's name.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Up", show=False),
         Binding("down", "move(1)", "Down", show=False),
+        Binding("pageup", "move_page(-1)", "Page up", show=False),
+        Binding("pagedown", "move_page(1)", "Page down", show=False),
         Binding("ctrl+s", "plan", "Plan", priority=True, tooltip="Make its plan, and show it"),
         Binding(
             "ctrl+k",
@@ -248,6 +250,11 @@ the hosts until they are put back by the run's name.
         else:
             self._list.action_cursor_up()
 
+    def action_move_page(self, by: int) -> None:
+        """Moves in the list by a page, from the filter too."""
+        at = (self._list.highlighted or 0) + by * self._list.size.height
+        self._list.highlighted = max(0, min(at, self._list.option_count - 1))
+
     @on(Button.Pressed, "#cancel")
     def action_back(self) -> None:
         """Gives up planning; where it is not planning, closes."""
@@ -262,11 +269,10 @@ the hosts until they are put back by the run's name.
 
     def action_copy_command(self) -> None:
         """Copies the command."""
-        self.app.copy_to_clipboard(command_text(self._words()))
-        self.notify("copied")
+        app_of(self).copy(command_text(self._words()))
 
 
-class _Variable(Input):
+class _Variable(Line):
     """A field for a variable of a playbook."""
 
     def __init__(self, playbook: str, variable: str, value: str) -> None:

@@ -17,6 +17,7 @@ from textual.strip import Strip
 
 from campaign.tui.colours import colour
 from campaign.tui.reading import Reading
+from campaign.tui.the_app import app_of
 from campaign.tui.window import Window, find
 
 FOLLOW_S = 0.1
@@ -42,6 +43,7 @@ file, not only what is shown. Colours and control characters are left out.
         Binding("slash", "search", "Search", key_display="/", tooltip="Search in the whole file"),
         Binding("n", "next", "Next", show=False, tooltip="The next place further down"),
         Binding("N", "previous", "Previous", show=False, tooltip="The next place further up"),
+        Binding("Y", "copy", "Copy", show=False, tooltip="Copy the path of the file"),
         Binding("left", "shift(-1)", "Left", show=False),
         Binding("right", "shift(1)", "Right", show=False),
     ]
@@ -228,6 +230,11 @@ file, not only what is shown. Colours and control characters are left out.
     def _mark(self, at: int) -> None:
         self._hit, self._seeking, self.said = at, False, ""
         self.refresh()
+
+    def action_copy(self) -> None:
+        """Copies the path of the file."""
+        if self.path is not None:
+            app_of(self).copy(str(self.path))
 
     def action_shift(self, by: int) -> None:
         """Shows what is further right, or left."""

@@ -41,6 +41,10 @@ class RunList(Rows):
         return self._known.get(self.place) if self.place is not None else None
 
     @property
+    def named(self) -> str:
+        return self.run.run.id if self.run is not None else ""
+
+    @property
     def count(self) -> int:
         return len(self.places)
 

@@ -54,6 +54,10 @@ class Table(Rows):
         return self._filled[self.cursor].key if self.cursor < self.count else None
 
     @property
+    def named(self) -> str:
+        return self.focused_key or ""
+
+    @property
     def count(self) -> int:
         return len(self._filled)
 
