@@ -16,8 +16,9 @@ from campaign.tui.dialog import Dialog
 if TYPE_CHECKING:
     from campaign.tui.the_app import TheApp
 
-_LOOK_S, _PATIENCE_S = 0.001, 5.0
-"""From one look whether all is done to the next; until a key no longer waits for that."""
+_LOOK_S, _HELD_S, _PATIENCE_S = 0.001, 0.005, 60.0
+"""From one look whether all is done to the next, and from one whether what is awaited is there;
+until a key no longer waits for the former."""
 
 _LONG_S = 0.7
 """As long may be read before that is told."""
@@ -107,7 +108,8 @@ class Keyboard:
             given, before = await self._typed.get(), self._times_forgotten
             await self._at_rest()
             while self._is_held():
-                await asyncio.sleep(_LOOK_S)
+                while self._is_held():
+                    await asyncio.sleep(_HELD_S)
                 await self._at_rest()
             if self._times_forgotten == before and self._is_heard(given):
                 await self._deliver(given)
