@@ -106,6 +106,7 @@ class CampaignApp(TheApp):
         Binding("q", "quit", "Quit", tooltip="Leave; a run that was started here is asked about"),
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 - as the base class has it
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as the base class has it
         (0, "-narrow"),
         (100, "-wide"),

@@ -129,9 +129,12 @@ class Keyboard:
             await self._passed()
 
     async def _passed(self) -> None:
-        """Waits until all that keys go through, up to the app, has dealt with what it had."""
+        """Waits until those that take their time over a message have dealt with what they had.
+
+        A message that another one works on is not in its queue any more, and is done at once.
+        """
         marks, loop = [], asyncio.get_running_loop()
-        for node in (self._app.focused or self._app.screen).ancestors_with_self:
+        for node in {self._app.focused or self._app.screen, self._app.screen, self._app}:
             mark = loop.create_future()
             if node.call_later(_mark, mark):
                 marks.append(mark)

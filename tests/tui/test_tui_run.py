@@ -110,6 +110,24 @@ def test_nothing_typed_is_lost_whatever_comes_of_planning(known: Toy) -> None:
     drive(known.root, script)
 
 
+def test_a_very_small_terminal_has_room_for_the_way_to_a_run(ready: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "rule")
+        await pilot.press("r", *"fix")
+        await shows(pilot, "campaign run fix", "trials", "Cancel", "Plan", "esc Close")
+        await pilot.press("ctrl+s")
+        await shows(
+            pilot, "Plan for toy", "In all:", "campaign run fix --yes", "Run it", "esc Back"
+        )
+        await pilot.press("end")
+        await shows(pilot, "put back")
+        await pilot.press("y")
+        await shows(pilot, "Outcomes (40)", '"key": 40', "q Quit")
+        await until(pilot, lambda: not app.runner.busy)
+
+    drive(ready.root, script, size=(60, 15))
+
+
 def alive(pid: Path) -> bool:
     """Whether the process that the file names is there."""
     written = pid.read_text(encoding="utf-8") if pid.exists() else ""

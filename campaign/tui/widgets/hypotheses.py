@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import Input
 
@@ -47,6 +49,8 @@ many trials of its runs failed, the rate with its 95% interval, and what its run
 valid runs; (0-9) is an interval in percent.
 """
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "to_rows", "Down", show=False)]
+
     class Focused(Message):
         """The cursor is on another hypothesis; `slug` None: on the runs that speak to none."""
 
@@ -71,6 +75,10 @@ valid runs; (0-9) is an interval in percent.
     def on_mount(self) -> None:
         super().on_mount()
         self.filter.display = False
+
+    def action_to_rows(self) -> None:
+        """From the filter to what it has found."""
+        self.table.focus()
 
     @property
     def slug(self) -> str | None:
