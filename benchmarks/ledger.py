@@ -27,6 +27,7 @@ from msgspec.structs import astuple
 from campaign.ledger import records
 from campaign.ledger.owner import current_owner
 from campaign.ledger.recorder import Recorder
+from campaign.ledger.tables import Record
 from hypotheses.hypothesis import Hypothesis
 
 BATCH = 500
@@ -134,51 +135,40 @@ class _Run:
             self._recorder.link_run(self._id, self._slugs)
         return self.observation
 
-    def _rows(
-        self,
-    ) -> Iterator[
-        records.Run
-        | records.Boot
-        | records.Cycle
-        | records.Step
-        | records.Observation
-        | records.Verdict
-    ]:
+    def _rows(self) -> Iterator[Record]:
         at, run, owner = self._at, self._id, current_owner()
-        boot, step, cycle = f"b{run}", f"s{run}", f"c{run}"
         yield records.Run(
             run, f"batch {run}", self._kind, self._kind, "Does it fail less?", "yes", "no",
             "name: x\n", "00", "{}", f"campaign run {self._kind}", "completed", "clean", at,
             owner.pid, owner.start, owner.boot, at + 90,
         )  # fmt: skip
-        toggles = "" if self._kind == "baseline" else "env.app.FLAG"
-        yield records.Boot(
-            boot, f"batch {run}", run, 0, "", toggles, at, at + 90, 90.0, 0.9, "effective"
-        )
-        yield records.Cycle(
-            cycle, boot, run, "app", at, at, at + 20, 20.0, 2.0, 3.0, 15.0, "", "healthy", "{}", 2.0
-        )
-        yield records.Step(f"r{run}", run, boot, 1, "restart", "restart", at, at + 20, "completed")
-        yield records.Step(step, run, boot, 2, "drive", "reproduce", at + 20, at + 90, "completed")
-        conditions = json.dumps({"concurrency": "40", "sessions": "100"})
-        yield records.Observation(
-            self.observation,
-            run,
-            boot,
-            cycle,
-            step,
-            "sessions",
-            "",
-            conditions,
-            at + 20,
-            at + 90,
-            0,
-        )
+        yield from self._boot()
+        yield from self._steps()
         for slug in self._slugs:
             yield records.Verdict(
                 f"v{run}", run, slug, "inconclusive", "", "treatment 9/100; baseline 10/100",
                 "{}", "more restarts", at + 90,
             )  # fmt: skip
+
+    def _boot(self) -> Iterator[Record]:
+        at, run, boot = self._at, self._id, f"b{self._id}"
+        toggles = "" if self._kind == "baseline" else "env.app.FLAG"
+        yield records.Boot(
+            boot, f"batch {run}", run, 0, "", toggles, at, at + 90, 90.0, 0.9, "effective"
+        )
+        yield records.Cycle(
+            f"c{run}", boot, run, "app", at, at, at + 20, 20.0, 2.0, 3.0, 15.0, "", "healthy", "{}",
+            2.0,
+        )  # fmt: skip
+
+    def _steps(self) -> Iterator[Record]:
+        at, run, boot, step = self._at, self._id, f"b{self._id}", f"s{self._id}"
+        yield records.Step(f"r{run}", run, boot, 1, "restart", "restart", at, at + 20, "completed")
+        yield records.Step(step, run, boot, 2, "drive", "reproduce", at + 20, at + 90, "completed")
+        yield records.Observation(
+            self.observation, run, boot, f"c{run}", step, "sessions", "",
+            json.dumps({"concurrency": "40", "sessions": "100"}), at + 20, at + 90, 0,
+        )  # fmt: skip
 
 
 def _trials(observation: str, count: int) -> Iterator[records.Trial]:

@@ -106,13 +106,13 @@ class Workspace(Struct, frozen=True):
         return f"there are: {', '.join(names)}" if names else "write one there first"
 
     def load_system(self, *, secrets: bool = True) -> "System":
-        """campaign.yaml, checked; without `secrets` they need not be set, and it has none.
+        """campaign.yaml, checked; without `secrets` they need not be set: it has those that are.
 
         Errors: playbooks.language.load.LoadError.
         """
         from playbooks.language.load import load_system
 
-        return load_system(self.config, os.environ if secrets else None)
+        return load_system(self.config, os.environ, secrets=secrets)
 
     def load_playbooks(
         self,

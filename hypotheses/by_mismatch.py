@@ -1,13 +1,14 @@
 """The verdict of a run by mismatching keys, and of a run that tests the detector itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from hypotheses.comparison import Comparison, TwoByTwo
+from hypotheses.comparison import BootCompared, Comparison, KeyCounts, TwoByTwo
 from hypotheses.observation import Counts
 from hypotheses.rates import (
-    fisher,
+    fisher_within,
     p_text,
     rate_text,
     share_text,
@@ -23,73 +24,120 @@ NAMED_KEYS = 5
 """As many keys are named in a reason; the others are counted."""
 
 
+class _Run(Struct, frozen=True):
+    """The boots of a run that compared; a key is one of its boot, whatever others call theirs."""
+
+    boots: Sequence[BootCompared]
+
+    @property
+    def keys(self) -> KeyCounts:
+        return sum((one.comparison.counts for one in self.boots), KeyCounts())
+
+    @property
+    def table(self) -> TwoByTwo:
+        return sum((one.table for one in self.boots), TwoByTwo())
+
+    @property
+    def counts(self) -> Counts:
+        return sum((one.counts for one in self.boots), Counts())
+
+    @property
+    def lost(self) -> int:
+        return sum(one.comparison.lost for one in self.boots)
+
+    @property
+    def coverage_known(self) -> bool:
+        return bool(self.boots) and all(one.comparison.coverage_known for one in self.boots)
+
+    @property
+    def p(self) -> float:
+        """Of failing against passing trials by their mismatches, each boot by itself."""
+        return fisher_within(_four(one.table) for one in self.boots)
+
+    @property
+    def more_often(self) -> bool:
+        """Whether failing trials mismatched more often than if either half of a boot were alike."""
+        tables = [one.table for one in self.boots]
+        expected = sum(
+            (one.fail_mismatch + one.pass_mismatch) * one.failing / (one.failing + one.passing)
+            for one in tables
+            if one.failing
+        )
+        return sum(one.fail_mismatch for one in tables) > expected
+
+
+def _four(table: TwoByTwo) -> tuple[int, int, int, int]:
+    return table.fail_mismatch, table.failing, table.pass_mismatch, table.passing
+
+
 def judge_mismatch(
-    comparison: Comparison,
-    table: TwoByTwo,
-    counts: Counts,
+    boots: Sequence[BootCompared],
     *,
     min_coverage: float,
     trusted: bool,
     effect: Effect,
+    detectors: Sequence[str] = (),
 ) -> Verdict:
     """The verdict by mismatching keys: do they belong to the trials that failed?
 
-    `counts` are all trials of the run and `table` sets them against the keys; `min_coverage` is
-    the share of keys (0 to 1) that must have been compared, and of failing trials that must have
-    been looked into before anything is refuted; `trusted` says that a detector run of this very
-    comparison was seen right.
+    `boots` are those of the run that compared, each with trials of its own: rates of failures and
+    mismatches may differ between them, so that trials are set against those of their boot alone.
+    `min_coverage` is the share of keys (0 to 1) that must have been compared, and of failing trials
+    that must have been looked into before anything is refuted; `trusted` says that a detector run
+    of this very comparison was seen right, `detectors` which playbooks may be run for that.
     """
+    run = _Run(boots)
     verdict = (
         ineffective(effect)
-        or _coverage_fault(comparison, min_coverage)
-        or _no_failure(counts)
-        or _untrusted(comparison, trusted)
+        or _coverage_fault(run, min_coverage)
+        or _no_failure(run.counts)
+        or _untrusted(run.keys, trusted, detectors)
     )
     if verdict is None:
-        verdict = _associated(comparison, table, counts, min_coverage)
+        verdict = _associated(run, min_coverage)
         if effect is Effect.UNPROVEN:
             verdict = unproven(verdict)
-    return replace(verdict, numbers=_mismatch_numbers(comparison, table, counts))
+    return replace(verdict, numbers=_mismatch_numbers(run))
 
 
-def judge_detector(comparison: Comparison, effect: Effect) -> Verdict:
-    """Whether the detector saw exactly the keys that were known to be bad."""
+def judge_detector(comparisons: Sequence[Comparison], effect: Effect) -> Verdict:
+    """Whether the detector saw exactly the keys that were known to be bad, in each of its boots."""
     verdict = ineffective(effect)
     if verdict is None:
-        verdict = _seen(comparison)
+        verdict = _seen(comparisons)
         if effect is Effect.UNPROVEN and verdict.word is not Word.INVALID:
             verdict = unproven(verdict)
-    numbers = {**_key_numbers(comparison), "known_bad": len(comparison.known_bad)}
-    return replace(verdict, numbers=numbers)
+    known_bad = sum(len(one.known_bad) for one in comparisons)
+    run = _Run([BootCompared(one) for one in comparisons])
+    return replace(verdict, numbers={**_key_numbers(run), "known_bad": known_bad})
 
 
-def _coverage_fault(comparison: Comparison, min_coverage: float) -> Verdict | None:
-    if not comparison.coverage_known or comparison.lost:
-        lost = f"log lines lost: {comparison.lost}" if comparison.lost else "log lines may be lost"
+def _coverage_fault(run: _Run, min_coverage: float) -> Verdict | None:
+    if not run.coverage_known or run.lost:
+        lost = f"log lines lost: {run.lost}" if run.lost else "log lines may be lost"
         return Verdict(
             Word.INCONCLUSIVE,
             Qualifier.COVERAGE_UNKNOWN,
             (f"{lost}, so nobody knows what was not compared",),
             still_needed="both logs in full, from the restart on",
         )
-    if comparison.counts.joined and comparison.coverage >= min_coverage:
+    if run.keys.joined and run.keys.coverage >= min_coverage:
         return None
     return Verdict(
         Word.INCONCLUSIVE,
         Qualifier.COVERAGE_TOO_LOW,
-        (_coverage_reason(comparison, min_coverage),),
+        (_coverage_reason(run.keys, min_coverage),),
         still_needed="logs in which each key stands once on both sides",
     )
 
 
-def _coverage_reason(comparison: Comparison, min_coverage: float) -> str:
-    counts = comparison.counts
-    if not counts.total:
+def _coverage_reason(keys: KeyCounts, min_coverage: float) -> str:
+    if not keys.total:
         return "no key was found in either log"
     return (
-        f"{counts.joined} of {counts.total} keys could be compared and"
-        f" {share_text(min_coverage)} are required: {counts.left_only} only on the left,"
-        f" {counts.right_only} only on the right, {counts.duplicate} twice"
+        f"{keys.joined} of {keys.total} keys could be compared and"
+        f" {share_text(min_coverage)} are required: {keys.left_only} only on the left,"
+        f" {keys.right_only} only on the right, {keys.duplicate} twice"
     )
 
 
@@ -120,52 +168,56 @@ def _plan_failures(rate: float) -> str:
     )
 
 
-def _untrusted(comparison: Comparison, trusted: bool) -> Verdict | None:
+def _untrusted(keys: KeyCounts, trusted: bool, detectors: Sequence[str]) -> Verdict | None:
     """What forbids to believe the comparison: no control of it, or it cries at everything."""
     if not trusted:
-        return untrusted_yet()
-    if comparison.counts.matched:
+        return untrusted_yet(detectors)
+    if keys.matched:
         return None
     return Verdict(
         Word.INCONCLUSIVE,
         Qualifier.ALL_MISMATCH,
-        (f"all {comparison.counts.joined} keys mismatch: the comparison itself is suspect",),
+        (f"all {keys.joined} keys mismatch: the comparison itself is suspect",),
         still_needed="a comparison under which some keys match",
     )
 
 
-def untrusted_yet() -> Verdict:
-    """The verdict where no detector run has vouched for the comparison."""
+def untrusted_yet(detectors: Sequence[str] = ()) -> Verdict:
+    """The verdict where no detector run has vouched for the comparison; `detectors` could."""
+    needed = "run a detector playbook with known-bad keys, same patch and comparison"
+    if detectors:
+        needed = f"run {' or '.join(detectors)}, which tests this comparison, under the same patch"
     return Verdict(
         Word.INCONCLUSIVE,
         Qualifier.UNTRUSTED_YET,
         ("no detector run has shown that this comparison sees known-bad keys and no others",),
-        still_needed="run a detector playbook with known-bad rooms, same patch and comparison",
+        still_needed=needed,
     )
 
 
-def _associated(
-    comparison: Comparison, table: TwoByTwo, counts: Counts, min_coverage: float
-) -> Verdict:
+def _associated(run: _Run, min_coverage: float) -> Verdict:
     """Set against the failures: supported, refuted, or what is still needed."""
-    failing = table.fail_mismatch + table.fail_match
-    if failing == 0 or (not comparison.counts.mismatched and failing < min_coverage * counts.fail):
-        return _failures_uncovered(failing, counts)
-    if not comparison.counts.mismatched:
-        return _no_mismatch(failing, counts)
-    passing = table.pass_mismatch + table.pass_match
-    four = table.fail_mismatch, failing, table.pass_mismatch, passing
-    shares = (
-        f"mismatch in {table.fail_mismatch} of {failing} failing trials,"
-        f" {table.pass_mismatch} of {passing} passing ({p_text(fisher(*four))})"
-    )
-    if table.fail_mismatch * passing > table.pass_mismatch * failing and fisher(*four) < 0.05:
-        return Verdict(Word.SUPPORTED, "", (shares, *_unexplained(table)))
+    table, counts, mismatched = run.table, run.counts, run.keys.mismatched
+    if not table.failing or (not mismatched and table.failing < min_coverage * counts.fail):
+        return _failures_uncovered(table.failing, counts)
+    if not mismatched:
+        return _no_mismatch(table.failing, counts)
+    if run.more_often and run.p < 0.05:
+        return Verdict(Word.SUPPORTED, "", (_shares(run), *_unexplained(table)))
     return Verdict(
         Word.INCONCLUSIVE,
         "",
-        (shares, *_strays(comparison, table)),
-        still_needed=_more_of_both(four),
+        (_shares(run), *_strays(run)),
+        still_needed=_more_of_both(run),
+    )
+
+
+def _shares(run: _Run) -> str:
+    table = run.table
+    within = f" within {len(run.boots)} restarts" if len(run.boots) > 1 else ""
+    return (
+        f"mismatch in {table.fail_mismatch} of {table.failing} failing trials,"
+        f" {table.pass_mismatch} of {table.passing} passing ({p_text(run.p)}{within})"
     )
 
 
@@ -194,25 +246,26 @@ def _no_mismatch(failing: int, counts: Counts) -> Verdict:
 def _unexplained(table: TwoByTwo) -> tuple[str, ...]:
     if not table.fail_match:
         return ()
-    failing = table.fail_mismatch + table.fail_match
     return (
-        f"{table.fail_match} of {failing} failed without a mismatch: it is not the whole cause",
+        f"{table.fail_match} of {table.failing} failed without a mismatch:"
+        " it is not the whole cause",
     )
 
 
-def _strays(comparison: Comparison, table: TwoByTwo) -> tuple[str, ...]:
-    if table.fail_mismatch or table.pass_mismatch:
+def _strays(run: _Run) -> tuple[str, ...]:
+    if run.table.fail_mismatch or run.table.pass_mismatch:
         return ()
-    named = _named(comparison.mismatched, comparison.unnamed.mismatched)
+    comparisons = [one.comparison for one in run.boots]
+    keys = frozenset[str]().union(*(one.mismatched for one in comparisons))
+    named = _named(keys, sum(one.unnamed.mismatched for one in comparisons))
     return (f"keys that mismatched without belonging to a trial: {named}",)
 
 
-def _more_of_both(four: tuple[int, int, int, int]) -> str:
-    fail_mismatch, failing, pass_mismatch, passing = four
-    if passing == 0:
+def _more_of_both(run: _Run) -> str:
+    if run.table.passing == 0:
         return "passing trials with keys, to set against the failing ones"
-    each = trials_to_settle(*four)
-    if each is None or fail_mismatch * passing < pass_mismatch * failing:
+    each = trials_to_settle(*_four(run.table))
+    if each is None or not run.more_often:
         return "more failing trials with keys, from more restarts"
     return (
         f"about {each} failing and {each} passing trials would settle it four times in five"
@@ -220,21 +273,23 @@ def _more_of_both(four: tuple[int, int, int, int]) -> str:
     )
 
 
-def _seen(comparison: Comparison) -> Verdict:
-    faults = tuple(_detector_faults(comparison))
-    if faults:
+def _seen(comparisons: Sequence[Comparison]) -> Verdict:
+    faults = tuple(dict.fromkeys(fault for one in comparisons for fault in _detector_faults(one)))
+    if faults or not comparisons:
         return Verdict(
             Word.INVALID,
             Qualifier.NOT_TRUSTED,
-            faults,
+            faults or ("nothing was compared",),
             still_needed="a detector run in which exactly the known-bad keys mismatch",
         )
+    known_bad = sum(len(one.known_bad) for one in comparisons)
+    matched = sum(one.counts.matched for one in comparisons)
     return Verdict(
         Word.SUPPORTED,
         Qualifier.SEEN_RIGHT,
         (
-            f"exactly the known-bad keys mismatched ({len(comparison.known_bad)})"
-            f" and the others matched ({comparison.counts.matched})",
+            f"exactly the known-bad keys mismatched ({known_bad})"
+            f" and the others matched ({matched})",
         ),
     )
 
@@ -265,33 +320,30 @@ def _named(keys: frozenset[str], unnamed: int = 0) -> str:
     return ", ".join(ordered[:NAMED_KEYS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _key_numbers(comparison: Comparison) -> dict[str, float | int | str]:
-    counts = comparison.counts
+def _key_numbers(run: _Run) -> dict[str, float | int | str]:
+    keys = run.keys
     return {
-        "matched": counts.matched,
-        "mismatched": counts.mismatched,
-        "left_only": counts.left_only,
-        "right_only": counts.right_only,
-        "duplicate": counts.duplicate,
-        "lost": comparison.lost,
-        "coverage": comparison.coverage,
+        "matched": keys.matched,
+        "mismatched": keys.mismatched,
+        "left_only": keys.left_only,
+        "right_only": keys.right_only,
+        "duplicate": keys.duplicate,
+        "lost": run.lost,
+        "coverage": keys.coverage,
     }
 
 
-def _mismatch_numbers(
-    comparison: Comparison, table: TwoByTwo, counts: Counts
-) -> dict[str, float | int | str]:
-    failing = table.fail_mismatch + table.fail_match
-    passing = table.pass_mismatch + table.pass_match
+def _mismatch_numbers(run: _Run) -> dict[str, float | int | str]:
+    table, counts = run.table, run.counts
     return {
         "fail": counts.fail,
         "n": counts.n,
         "censored": counts.censored,
-        **_key_numbers(comparison),
+        **_key_numbers(run),
         "fail_mismatch": table.fail_mismatch,
         "fail_match": table.fail_match,
         "pass_mismatch": table.pass_mismatch,
         "pass_match": table.pass_match,
         "uncovered": table.uncovered,
-        "fisher_p": fisher(table.fail_mismatch, failing, table.pass_mismatch, passing),
+        "fisher_p": run.p,
     }

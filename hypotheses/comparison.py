@@ -6,7 +6,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from hypotheses.observation import Result, Trial
+from hypotheses.observation import Counts, Result, Trial
 
 
 class State(StrEnum):
@@ -36,6 +36,11 @@ class KeyCounts(Struct, frozen=True):
     def total(self) -> int:
         """The distinct keys seen on either side."""
         return self.joined + self.left_only + self.right_only + self.duplicate
+
+    @property
+    def coverage(self) -> float:
+        """The share of keys that could be compared, 0 to 1; 0 when there are none."""
+        return self.joined / self.total if self.total else 0.0
 
     def __add__(self, other: "KeyCounts") -> "KeyCounts":
         return KeyCounts(
@@ -80,12 +85,6 @@ class Comparison(Struct, frozen=True, dict=True):
         )
         return named + self.unnamed
 
-    @property
-    def coverage(self) -> float:
-        """The share of keys that could be compared, 0 to 1; 0 when there are none."""
-        counts = self.counts
-        return counts.joined / counts.total if counts.total else 0.0
-
 
 class TwoByTwo(Struct, frozen=True):
     """Trials by whether they failed and whether any of their keys mismatched."""
@@ -95,6 +94,33 @@ class TwoByTwo(Struct, frozen=True):
     pass_mismatch: int = 0
     pass_match: int = 0
     uncovered: int = 0
+
+    @property
+    def failing(self) -> int:
+        """Failing trials whose keys were compared."""
+        return self.fail_mismatch + self.fail_match
+
+    @property
+    def passing(self) -> int:
+        """Passing trials whose keys were compared."""
+        return self.pass_mismatch + self.pass_match
+
+    def __add__(self, other: "TwoByTwo") -> "TwoByTwo":
+        return TwoByTwo(
+            self.fail_mismatch + other.fail_mismatch,
+            self.fail_match + other.fail_match,
+            self.pass_mismatch + other.pass_mismatch,
+            self.pass_match + other.pass_match,
+            self.uncovered + other.uncovered,
+        )
+
+
+class BootCompared(Struct, frozen=True):
+    """The comparison of one boot, and the trials that it was set against, in all as `counts`."""
+
+    comparison: Comparison
+    table: TwoByTwo = TwoByTwo()
+    counts: Counts = Counts()
 
 
 def associate(trials: Iterable[Trial], comparison: Comparison) -> TwoByTwo:

@@ -5,6 +5,8 @@ Counts `k` of `n` are failing trials of the trials that count. Intervals and tes
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable
+from functools import reduce
 from math import asin, ceil, erfc, exp, hypot, log, log1p, sqrt
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -58,17 +60,44 @@ def newcombe(k1: int, n1: int, k2: int, n2: int) -> Interval:
 
 def fisher(k1: int, n1: int, k2: int, n2: int) -> float:
     """Fisher's exact p, two-sided; 1 where a side is empty or all trials ended the same way."""
-    _check(k1, n1)
-    _check(k2, n2)
-    if n1 == 0 or n2 == 0 or k1 + k2 in (0, n1 + n2):
-        return 1.0
+    return fisher_within([(k1, n1, k2, n2)])
+
+
+def fisher_within(strata: Iterable[tuple[int, int, int, int]]) -> float:
+    """Fisher's exact p of k1/n1 against k2/n2 within strata (k1, n1, k2, n2), two-sided.
+
+    Strata are not mixed: where sides differ because strata do, that is no effect. With the margins
+    of each stratum given, it is the distribution of the sum of all k1 (Birch 1964; Gart 1970).
+    """
+    ways, at = [], 0
+    for k1, n1, k2, n2 in strata:
+        _check(k1, n1)
+        _check(k2, n2)
+        if n1 and n2 and k1 + k2 not in (0, n1 + n2):
+            ways.append(_ways(n1, n2, k1 + k2))
+            at += k1 - max(0, k1 + k2 - n2)
+    return no_likelier(reduce(_of_the_sum, ways), at) if ways else 1.0
+
+
+def _ways(n1: int, n2: int, k: int) -> "Floats":
+    """Logarithms of how often each k1 comes among k failures of n1 + n2, from the least on."""
     import numpy as np
     from scipy.special import gammaln
 
-    k, least = k1 + k2, max(0, k1 + k2 - n2)
-    x = np.arange(least, min(n1, k1 + k2) + 1)
-    ways = gammaln(x + 1) + gammaln(n1 - x + 1) + gammaln(k - x + 1) + gammaln(n2 - k + x + 1)
-    return no_likelier(-ways, k1 - least)
+    x = np.arange(max(0, k - n2), min(n1, k) + 1)
+    ways: Floats = (
+        gammaln(x + 1) + gammaln(n1 - x + 1) + gammaln(k - x + 1) + gammaln(n2 - k + x + 1)
+    )
+    return -ways
+
+
+def _of_the_sum(first: "Floats", second: "Floats") -> "Floats":
+    """The weights of the sum of two independent counts, from those of each; all logarithms."""
+    import numpy as np
+
+    with np.errstate(divide="ignore"):  # what is too rare for a float
+        both: Floats = np.convolve(np.exp(first - first.max()), np.exp(second - second.max()))
+        return np.log(both)
 
 
 def no_likelier(weights: "Floats", at: int) -> float:

@@ -15,7 +15,10 @@ from playbooks.system import Service
 
 
 class FileState(Struct, frozen=True):
-    """What a path holds. `sha256` None: there is no file, and the rest says nothing."""
+    """What a path holds. `sha256` None: there is no file, and the rest says nothing.
+
+    `names` counts the names (hard links) of the file as it was read.
+    """
 
     sha256: str | None
     mode: int = 0o644
@@ -23,6 +26,7 @@ class FileState(Struct, frozen=True):
     gid: int = 0
     mtime_ns: int = 0
     xattrs: Mapping[str, str] = field(default_factory=dict)
+    names: int = 1
 
 
 class FileEdit(Struct, frozen=True):
@@ -45,6 +49,11 @@ class FileEdit(Struct, frozen=True):
     def where(self) -> str:
         """The absolute path on its host."""
         return f"{self.root.rstrip('/')}/{self.path}"
+
+    @property
+    def other_names(self) -> int:
+        """How many names the file has beside this one: they keep the base, and are cut off."""
+        return self.before.names - 1
 
 
 _NEW_MODE = {"env_file": 0o600, "dropin": 0o644, "script": 0o755}
@@ -70,7 +79,7 @@ class _Draft(Struct):
 
     def edit(self) -> FileEdit:
         digest = None if self.content is None else hashlib.sha256(self.content).hexdigest()
-        after = replace(self.before, sha256=digest, mode=self.mode)
+        after = replace(self.before, sha256=digest, mode=self.mode, names=1)
         return FileEdit(
             self.host, self.root, self.path, self.before, after, self.content, self.base,
             tuple(self.steps),

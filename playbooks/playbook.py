@@ -214,6 +214,16 @@ Measure = Reproduce | Collect | Compare | Command | Wait | Http
 Action = Change | Restart | Measure
 
 
+def logs_of(action: Action) -> tuple[str, ...]:
+    """The services whose logs an action reads."""
+    if isinstance(action, Collect):
+        return action.services
+    if not isinstance(action, Compare):
+        return ()
+    sides = (action.left, action.right, action.known_bad)
+    return tuple(name for side in sides if isinstance(side, LogSide) for name in side.services)
+
+
 class Step(Struct, frozen=True):
     """One action. `when` limits it to one arm; `where` is its "file:line" for messages."""
 

@@ -4,16 +4,25 @@ import json
 import re
 from collections.abc import Mapping
 
+from playbooks.env.values import escaped
+
 MARK = "[redacted]"
+
+SECRET_LENGTH = 8
+"""A shorter value is no secret: it would be taken out of other words, too."""
 
 
 class Redactor:
-    """Replaces every value of `secrets`, and its form inside JSON, in texts and streamed bytes."""
+    """Replaces every value of `secrets` in texts and streamed bytes: as it is, in JSON, or as the
+
+    values of variables are told.
+    """
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         plain = [value for value in secrets.values() if value]
-        escaped = [json.dumps(value)[1:-1] for value in plain]
-        self._values = sorted({*plain, *escaped}, key=len, reverse=True)
+        in_json = [json.dumps(value)[1:-1] for value in plain]
+        forms = {*plain, *in_json, *map(escaped, plain)}
+        self._values = sorted(forms, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._values)))
 
     def text(self, text: str) -> str:

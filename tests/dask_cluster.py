@@ -7,13 +7,14 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from ports import free_port
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,7 @@ def running(folder: Path) -> Iterator[Cluster]:
 def main(folder: str) -> None:
     import distributed
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    address = f"tcp://127.0.0.1:{free_port(main)}"
     workers = []
     for number in range(2):
         pid = os.fork()

@@ -1,12 +1,14 @@
 """Commands in forked processes: a user's code from the command line on, at a tenth of the time.
 
-They run in children of a server that has everything imported. What only a fresh process can show
-is seen elsewhere: tests/cli/test_cli_startup.py, and every test that starts a process itself.
+They run in children of a server that has everything imported; so do their agents and all that
+those start of ours (forked_agents.py). What only a fresh process can show is seen elsewhere:
+tests/cli/test_cli_startup.py, and every test that starts a process itself.
 """
 
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,12 +37,16 @@ _SERVER.set_forkserver_preload(
         "campaign.cli.status",
         "campaign.engine.rules",
         "campaign.ledger.migrations",
+        "http.client",
         "scipy.special",
         "sqlite_utils",
         "playbooks.language.likely",
         "playbooks.hosts.local",
         "playbooks.hosts.ssh",
+        "playbooks.agent.leash",
+        "playbooks.agent.main",
         "playbooks.parsers.jsonl",
+        "forked_agents",
         "forked_ready",
     ]
 )
@@ -119,9 +125,12 @@ def _campaign(
     arguments: list[str], files: tuple[str, str, str], folder: str, env: dict[str, str]
 ) -> None:
     """What the forked process does: the command line's own entry point, its streams in files."""
+    import forked_agents
+
     from campaign.cli.main import main
 
     assert "forked_ready" in sys.modules
+    subprocess.Popen = forked_agents.Popen  # type: ignore[misc]
     os.chdir(folder)
     created = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     for fd, (path, flags) in enumerate(zip(files, (os.O_RDONLY, created, created), strict=True)):

@@ -91,7 +91,8 @@ class Replicated(toy.Toy):
 
 def make(folder: Path, *, more: str = "", hosts: tuple[str, ...] = HOSTS) -> Replicated:
     """The workspace in `folder`; `more` are lines of its service."""
-    made = toy.make(folder)
+    made = Replicated(folder, 0, hosts=hosts)
+    toy.fill(made)
     for host in hosts:
         for part in ("src", "env"):
             shutil.copytree(folder / part, folder / "srv" / host / part)
@@ -105,13 +106,12 @@ def make(folder: Path, *, more: str = "", hosts: tuple[str, ...] = HOSTS) -> Rep
         more=more,
     )
     (folder / "campaign.yaml").write_text(text)
-    found = Replicated(folder, made.port, hosts=hosts)
-    found.playbook("rolling", _playbook("rolling", "mode", ENV, ", batch: 1"))
-    found.playbook("at-once", _playbook("at-once", "mode", ENV, ""))
-    found.playbook("patched", _playbook("patched", "rule", PATCH, ", batch: 2"))
+    made.playbook("rolling", _playbook("rolling", "mode", ENV, ", batch: 1"))
+    made.playbook("at-once", _playbook("at-once", "mode", ENV, ""))
+    made.playbook("patched", _playbook("patched", "rule", PATCH, ", batch: 2"))
     for left in ("fix", "safe-mode", "baseline"):
         (folder / "playbooks" / f"{left}.yaml").unlink()
-    return found
+    return made
 
 
 ENV = "  - env: {services: [app], set: {MODE: safe}, removes: [mode]}"

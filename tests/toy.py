@@ -3,7 +3,6 @@
 import hashlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import forked
+from ports import free_port
 
 SOURCE = Path(__file__).parent / "toy"
 CAMPAIGN = [sys.executable, "-m", "campaign.cli"]
@@ -80,12 +80,16 @@ class Toy:
 
 def make(folder: Path) -> Toy:
     """Copies the toy workspace into `folder`."""
-    shutil.copytree(SOURCE, folder)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    for path in (folder / "campaign.yaml", folder / "env" / "app.env"):
+    made = Toy(folder, 0)
+    fill(made)
+    return made
+
+
+def fill(made: Toy) -> None:
+    """Copies the toy workspace into the folder of `made`, and gives it a port of its own."""
+    shutil.copytree(SOURCE, made.root)
+    made.port = free_port(made)
+    for path in (made.root / "campaign.yaml", made.root / "env" / "app.env"):
         text = path.read_text(encoding="utf-8")
-        text = text.replace("@PORT@", str(port)).replace("@PYTHON@", sys.executable)
+        text = text.replace("@PORT@", str(made.port)).replace("@PYTHON@", sys.executable)
         path.write_text(text, encoding="utf-8")
-    return Toy(folder, port)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 
 
 class Telling(Struct, frozen=True):
-    """What is told: `diff`, the changes of files in the plan; and the verdict that is expected."""
+    """What is told: `diff`, the changes of files in the plan; and the verdict that is expected.
 
-    diff: bool
+    Of long files `diff` None tells the head alone.
+    """
+
+    diff: bool | None
     as_json: bool
     expect: str | None = None
 
@@ -69,19 +72,39 @@ def execute(
     if junit_xml is not None:
         junit.check_place(junit_xml)
     given = None if consent.as_planned is None else plans.read(consent.as_planned)
-    with ready(workspace, request, options.command_line(), ahead=ahead, given=given) as one:
-        _refuse_unjudged(one.planned, telling.expect)
-        for lapse in one.lapses:
-            tell(shown(lapse_text(lapse)))
-        tell(plans.as_text(one.planned, diffs=telling.diff))
-        if _confirm(workspace, one.planned, consent):
-            one.look_again()
-        _keep_confirmation(one, consent)
+    with ExitStack() as stack:
+        with _unbegun():
+            one = stack.enter_context(
+                ready(workspace, request, options.command_line(), ahead=ahead, given=given)
+            )
+            _show_and_ask(one, telling, consent)
         outcome = carry_out(one)
     code = _ended(outcome, telling.expect, telling.as_json)
     if junit_xml is None:
         return code
     return _junit(junit_xml, workspace, outcome, telling.expect) or code
+
+
+@contextmanager
+def _unbegun() -> Iterator[None]:
+    """Errors: CampaignError (INTERRUPTED), which says that nothing was changed, for Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        tell("")  # ends the line of a question
+        what = "interrupted before the run began; nothing was changed"
+        raise CampaignError(Exit.INTERRUPTED, what) from None
+
+
+def _show_and_ask(one: Ready, telling: Telling, consent: Consent) -> None:
+    """Errors: CampaignError where the plan is not agreed to, or has changed meanwhile."""
+    _refuse_unjudged(one.planned, telling.expect)
+    for lapse in one.lapses:
+        tell(shown(lapse_text(lapse)))
+    tell(plans.as_text(one.planned, diffs=telling.diff))
+    if _confirm(one.workspace, one.planned, consent):
+        one.look_again()
+    _keep_confirmation(one, consent)
 
 
 def execute_alone(
@@ -238,6 +261,7 @@ def as_data(outcome: "Outcome") -> dict[str, object]:
                 "playbook": one.playbook,
                 "status": one.status,
                 "verdict": one.verdict,
+                "uncounted": list(one.uncounted),
             }
             for one in outcome.runs
         ],
@@ -249,7 +273,7 @@ def as_data(outcome: "Outcome") -> dict[str, object]:
 
 def last_words(outcome: "Outcome", code: Exit, expect: str | None) -> list[str]:
     """What a person is told at the end of an invocation."""
-    lines = []
+    lines = [f"! {one.id}: {text}" for one in outcome.runs for text in one.uncounted]
     if outcome.error:
         lines.append(f"campaign: {outcome.in_short}")
     if outcome.remaining:

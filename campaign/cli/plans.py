@@ -16,18 +16,27 @@ from campaign.operations.plan import Planned
 from playbooks import probes
 from playbooks.diff import unified
 from playbooks.edits import FileEdit
+from playbooks.env.values import told
 from playbooks.plan import Boot, BootForecast, Plan
 from playbooks.playbook import Playbook, Reproduce, Step
 from playbooks.redact import Redactor
 
+_CUT_OFF = "(hard links): left as they are, and no links of it any more after putting back"
 
-def as_text(planned: Planned, *, diffs: bool) -> str:
-    """The plan as a person reads it before saying yes."""
+MOST_LINES, HEAD = 40, 12
+"""A whole file of more lines is shown by its head, of so many lines."""
+
+
+def as_text(planned: Planned, *, diffs: bool | None) -> str:
+    """The plan as a person reads it before saying yes.
+
+    `diffs`: whether it has the changes of files; None: it has, but of long files the head alone.
+    """
     text = "\n".join(_lines(planned, diffs))
     return shown(Redactor(planned.system.secrets).text(text))
 
 
-def _lines(planned: Planned, diffs: bool) -> Iterator[str]:
+def _lines(planned: Planned, diffs: bool | None) -> Iterator[str]:
     plan, system = planned.plan, planned.system
     yield f"Plan for {system.campaign}: {_boots(planned)}"
     for kept in planned.stack:
@@ -97,15 +106,23 @@ def _down(one: Plan | BootForecast) -> str:
     return f"{seconds(one.downtime_s)} down{lost}"
 
 
-def _diff(edit: FileEdit) -> str:
+def _diff(edit: FileEdit, whole: bool) -> Iterator[str]:
     """What an edit changes; a probe's own file is named, not printed."""
     probe = probes.named(edit.content)
     if probe is not None:
-        return f"the {probe} probe, as it comes with campaign"
-    return unified(edit.base, edit.content, edit.path)
+        yield f"the {probe} probe, as it comes with campaign"
+        return
+    lines = unified(edit.base, edit.content, edit.path).splitlines()
+    is_long = None in (edit.base, edit.content) and len(lines) > MOST_LINES
+    head = lines[:HEAD] if is_long and not whole else lines
+    yield from head
+    if left := len(lines) - len(head):
+        yield f"... {left} more lines: --diff shows them"
 
 
-def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> Iterator[str]:
+def _boot(
+    planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool | None
+) -> Iterator[str]:
     number, later = f"{boot.position + 1}/{len(planned.plan.boots)}", _later(planned, boot)
     yield f"{number}  {'keep' if later else boot.title}{_about(boot)}"
     yield from later
@@ -113,11 +130,13 @@ def _boot(planned: Planned, boot: Boot, forecast: BootForecast, diffs: bool) -> 
         yield f"     asks: {boot.playbook.question}"
     for edit in boot.edits:
         yield f"     edit {edit.host}:{edit.where}  ({_size(edit)})"
-        if diffs and not _is_env(planned, edit):
-            yield from _indented(_diff(edit))
+        if edit.other_names:
+            yield f"       it has {count(edit.other_names, 'other name')} {_CUT_OFF}"
+        if diffs is not False and not _is_env(planned, edit):
+            yield from (f"       {line}" for line in _diff(edit, whole=bool(diffs)))
     if boot.env:
         rows = [
-            (f"{one.service}: {one.name}", _value(one.before), "->", _value(one.after))
+            (f"{one.service}: {one.name}", told(one.before), "->", told(one.after))
             for one in boot.env
         ]
         yield columns(rows, indent="     env  ")
@@ -190,17 +209,6 @@ def _is_env(planned: Planned, edit: FileEdit) -> bool:
     return any(one.env is not None and one.env.path == edit.where for one in services)
 
 
-def _value(value: str | None) -> str:
-    return (
-        "unset" if value is None else repr(value) if value != value.strip() or not value else value
-    )
-
-
-def _indented(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        yield f"       {line}"
-
-
 def as_data(planned: Planned) -> dict[str, object]:
     """The plan for programs; secrets are taken out. A run can be held to it: see `read`."""
     redactor = Redactor(planned.system.secrets)
@@ -249,6 +257,7 @@ def _boot_data(boot: Boot, forecast: BootForecast, redactor: Redactor) -> dict[s
                 "path": edit.where,
                 "before": edit.before.sha256,
                 "after": edit.after.sha256,
+                "other_names": edit.other_names,
                 "diff": redactor.text(unified(edit.base, edit.content, edit.path)),
             }
             for edit in boot.edits

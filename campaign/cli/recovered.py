@@ -21,6 +21,7 @@ def recovered_data(done: Recovered) -> dict[str, object]:
             for one in done.accepted
         ],
         "restored": done.restored.paths,
+        "undone": done.restored.undone,
         "lapses": done.restored.lapses,
         "restarted": [one.services for one in done.restored.cycles],
         "runs": done.runs,
@@ -46,6 +47,7 @@ def _recovered(done: Recovered) -> list[str]:
     lines = [f"note: {done.note}"] if done.note else []
     lines += [line for one in done.accepted for line in _kept(one)]
     lines += map(lapse_text, done.restored.lapses)
+    lines += [f"undid {' '.join(command.split())}" for command in done.restored.undone]
     lines += [f"restored {path}" for path in done.restored.paths]
     for lived in done.restored.cycles:
         if lived.healthy_at is not None:

@@ -28,13 +28,20 @@ keep = click.option(
     help="Leave its changes on the hosts: a condition of later runs, until campaign recover RUN.",
 )
 
+diff = click.option(
+    "-D",
+    "--diff/--no-diff",
+    default=None,
+    help="Show the changes of files whole, or none; else new files of many lines by their head.",
+)
+
 
 @click.command()
 @options.playbooks(required=True)
 @options.variables
 @options.accepted
 @keep
-@click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files.")
+@diff
 @options.as_json
 @click.pass_context
 def plan(
@@ -43,7 +50,7 @@ def plan(
     variables: tuple[str, ...],
     accepted: tuple[str, ...],
     keep: bool,
-    diff: bool,
+    diff: bool | None,
     as_json: bool,
 ) -> None:
     """Show what a run of the PLAYBOOKs would do: boots, edits, environment, restarts, cost."""
@@ -70,7 +77,7 @@ def plan(
 @options.accepted
 @keep
 @click.option("-n", "--dry-run", "-C", is_flag=True, help="Show the plan and stop.")
-@click.option("-D", "--diff/--no-diff", default=True, help="Show the changes of files in the plan.")
+@diff
 @click.option(
     "--as-planned",
     type=click.Path(path_type=Path),
@@ -100,7 +107,7 @@ def run(
     accepted: tuple[str, ...],
     keep: bool,
     dry_run: bool,
-    diff: bool,
+    diff: bool | None,
     as_planned: Path | None,
     expect: str | None,
     junit_xml: Path | None,
@@ -114,10 +121,7 @@ def run(
     """
     follow_parent()
     os.environ.pop(options.AS_PLANNED, None)
-    if dry_run and as_planned is not None:
-        raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
-    if for_s is not None and yes_i_mean is None:
-        raise click.UsageError("--for says how long --yes-i-mean NAME holds: give both")
+    _check_together(dry_run, as_planned, for_s, yes_i_mean)
     workspace, given = options.workspace(context), options.parsed(variables)
     with _dialled(workspace) as ahead:
         from campaign.cli.execution import Consent, Telling, dry, execute, execute_alone
@@ -132,6 +136,16 @@ def run(
         if detach:
             return execute_alone(workspace, request, telling, consent, ahead)
         return execute(workspace, request, telling, consent, junit_xml, ahead)
+
+
+def _check_together(
+    dry_run: bool, as_planned: Path | None, for_s: float | None, yes_i_mean: str | None
+) -> None:
+    """Errors: UsageError for options that do not go together."""
+    if dry_run and as_planned is not None:
+        raise click.UsageError("--as-planned holds a run to a plan; a dry run makes another")
+    if for_s is not None and yes_i_mean is None:
+        raise click.UsageError("--for says how long --yes-i-mean NAME holds: give both")
 
 
 def _dialled(workspace: Workspace) -> "Ahead":
@@ -158,12 +172,15 @@ def recover(context: click.Context, run: str, accepted: tuple[str, ...], as_json
     """Put back what an interrupted run left, restart what ran it, and verify.
 
     What a run was told to keep stays, but for that of RUN, by its id or how it begins. A second
-    call finds nothing to do.
+    call finds nothing to do. Ctrl-C is refused once, and says what is under way.
     """
     from campaign.cli.recovered import recovered_data, recovered_text
+    from campaign.cli.unbroken import unbroken
     from campaign.operations import recover as recovering
 
-    done = recovering.recover(options.left_workspace(context), accepted, run)
+    workspace = options.left_workspace(context)
+    with unbroken("asking the hosts", Exit.DIRTY, "campaign recover finishes it") as watch:
+        done = recovering.recover(workspace, accepted, run, watch)
     if as_json:
         options.print_json({"exit": int(done.exit), **recovered_data(done)})
     else:

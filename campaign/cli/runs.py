@@ -17,10 +17,12 @@ from campaign.cli.text import columns, count, money, seconds, shown, spent, when
 from campaign.ledger import records
 from campaign.ledger.filtering import EVERY_RUN, RunFilter
 from campaign.ledger.keeping import how_back, kept_edits
+from campaign.ledger.naming import boot_name
 from campaign.operations import control, transcripts
 from campaign.operations import runs as operations
 from campaign.operations.runs import Listed, Shown
 from hypotheses.verdict import Word
+from playbooks.env.values import told
 
 STATUSES = ("running", "completed", "failed", "aborted", "interrupted")
 
@@ -153,15 +155,9 @@ def _kept(found: Shown) -> Iterator[tuple[str, str, str]]:
 
 
 def _at(found: Shown, boot: str) -> str:
-    """Which boot of a run with several: ` [treatment 2]` is the second one of that arm."""
-    measured = [one for one in found.boots if one.run is not None]
-    arm = next((one.arm for one in measured if one.id == boot), None)
-    if arm is None or len(measured) < 2:
-        return ""
-    alike = [one.id for one in measured if one.arm == arm]
-    number = str(alike.index(boot) + 1) if len(alike) > 1 else ""
-    told = " ".join(word for word in (arm, number) if word)
-    return f" [{told}]"
+    """Which boot of a run with several, such as ` [treatment 2]`."""
+    named = boot_name(found.boots, boot)
+    return f" [{named}]" if named else ""
 
 
 def _terms(terms: records.RunTerms) -> Iterator[tuple[str, str]]:
@@ -181,7 +177,7 @@ def _terms(terms: records.RunTerms) -> Iterator[tuple[str, str]]:
 def _variables(stored: str) -> str:
     """NAME=VALUE pairs of a JSON object; the text itself where redaction has broken it."""
     try:
-        return ", ".join(f"{name}={value}" for name, value in json.loads(stored).items())
+        return ", ".join(f"{name}={told(value)}" for name, value in json.loads(stored).items())
     except ValueError:
         return stored
 
@@ -231,7 +227,8 @@ def _evidence(found: Shown) -> Iterator[str]:
         yield f"each session word for word: campaign runs show {found.listed.run.id} --session N"
     for comparison in found.comparisons:
         yield (
-            f"compared: {comparison.matched} match, {comparison.mismatched} mismatch, "
+            f"compared{_at(found, comparison.boot)}: "
+            f"{comparison.matched} match, {comparison.mismatched} mismatch, "
             f"{comparison.left_only} left only, {comparison.right_only} right only, "
             f"{comparison.duplicate} duplicate; coverage {comparison.coverage:.1%}"
             f"{f', {comparison.lost} lines lost' if comparison.lost else ''}"

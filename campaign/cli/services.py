@@ -1,9 +1,12 @@
 """services list, start, stop, restart: the services outside of runs."""
 
+from contextlib import AbstractContextManager
+
 import click
 
 from campaign.cli import options
 from campaign.cli.text import columns, when
+from campaign.errors import Exit
 from campaign.operations import services as operations
 
 
@@ -35,13 +38,22 @@ def _report(as_json: bool, word: str, names: tuple[str, ...]) -> None:
     options.tell_done(as_json, {word: names}, said)
 
 
+def _unbroken(doing: str) -> AbstractContextManager[object]:
+    """Nothing puts back a service that is left down here."""
+    from campaign.cli.unbroken import unbroken
+
+    return unbroken(doing, Exit.INTERRUPTED, "campaign services list shows what runs")
+
+
 @services.command(short_help="Start services that do not run.")
 @click.argument("names", nargs=-1, metavar="[SERVICE]...")
 @options.as_json
 @click.pass_context
 def start(context: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """Start the SERVICEs (default: all) that do not run, and wait until they are healthy."""
-    _report(as_json, "started", operations.start(options.workspace(context), names))
+    with _unbroken("starting services"):
+        done = operations.start(options.workspace(context), names)
+    _report(as_json, "started", done)
 
 
 @services.command()
@@ -50,7 +62,9 @@ def start(context: click.Context, names: tuple[str, ...], as_json: bool) -> None
 @click.pass_context
 def stop(context: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """Stop the SERVICEs (default: all) that run, also those that campaign.yaml names no more."""
-    _report(as_json, "stopped", operations.stop(options.workspace(context), names))
+    with _unbroken("stopping services"):
+        done = operations.stop(options.workspace(context), names)
+    _report(as_json, "stopped", done)
 
 
 @services.command(short_help="Restart services with their groups.")
@@ -67,4 +81,6 @@ def restart(
     context: click.Context, names: tuple[str, ...], batch: int | None, as_json: bool
 ) -> None:
     """Restart the SERVICEs (default: all) with their groups, and wait until they are healthy."""
-    _report(as_json, "restarted", operations.restart(options.workspace(context), names, batch or 0))
+    with _unbroken("restarting services"):
+        done = operations.restart(options.workspace(context), names, batch or 0)
+    _report(as_json, "restarted", done)

@@ -114,6 +114,7 @@ def lapse_text(one: "HostLapse") -> str:
     if lapse.ended_at is None:
         return f"host {one.host} began to put itself back at {when(lapse.began_at)} ({gone})"
     done = f"host {one.host} put itself back at {when(lapse.ended_at)} ({gone})"
-    if lapse.cycle is not None and lapse.cycle.failed:
-        return f"{done}; {', '.join(lapse.cycle.services)} did not come up: {lapse.cycle.failed}"
+    for cycle in lapse.cycles:
+        if cycle.failed:
+            return f"{done}; {', '.join(cycle.services)} did not come up: {cycle.failed}"
     return done

@@ -40,7 +40,6 @@ def judge_verdicts_anew(
     told = tuple(
         replace(one, after=replace(one.after, reasons=(why, *one.after.reasons))) for one in found
     )
-    at = retracted.retracted_at or 0.0
     at = time.time()
     recorder.add_all(
         [verdict_row(recorder.new_id(), one.run, one.hypothesis, one.after, at) for one in told]

@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from campaign.engine.hosts import Hosts
 from campaign.engine.lived import Lived
 from campaign.engine.outage import Span
-from campaign.engine.session import Hosts
 from campaign.errors import CampaignError
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.system import Availability

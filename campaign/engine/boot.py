@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from math import inf, isinf
 
@@ -13,12 +13,14 @@ from campaign.engine import (
     evidence,
     kept,
     measure,
+    probed,
     proof,
     survival,
     transition,
     versions,
 )
 from campaign.engine.budget import measuring_s
+from campaign.engine.events import Note
 from campaign.engine.hooks import Hooks
 from campaign.engine.judge import BootEvidence
 from campaign.engine.measure import Place, Seen, StepFailed
@@ -26,6 +28,7 @@ from campaign.engine.passage import Passage
 from campaign.engine.proof import Proof
 from campaign.engine.reproduce import reproduce
 from campaign.engine.session import Session
+from campaign.engine.sides import PROBED_S
 from campaign.engine.steps import Doing, Steps, kind_of, undo_of
 from campaign.engine.survival import Death
 from campaign.engine.together import all_at_once
@@ -43,7 +46,15 @@ from playbooks.services.specs import specs_of
 class BootWalk:
     """Brings the system into a boot, and measures in it."""
 
-    def __init__(self, session: Session, boot: Boot, run: str, steps: Steps, hooks: Hooks) -> None:
+    def __init__(
+        self,
+        session: Session,
+        boot: Boot,
+        run: str,
+        steps: Steps,
+        hooks: Hooks,
+        printed: Collection[str] = (),
+    ) -> None:
         self.boot = boot
         self.id = session.recorder.new_id()
         self.hooks = hooks
@@ -52,6 +63,7 @@ class BootWalk:
         self._steps = steps
         self._started = session.clock()
         self._passage = Passage(session, boot, self.id, steps, hooks)
+        self._printed = printed
         self._proof = Proof(())
         self._until = inf
         self._beside: Mapping[str, Mapping[str, str]] = {}
@@ -85,6 +97,7 @@ class BootWalk:
         Errors: StepFailed, Stopped, HostLost, CampaignError.
         """
         seen = Seen()
+        self._warn_without_probe()
         self._until = time.monotonic() + self._affordable_s()
         try:
             for step in self.boot.measures:
@@ -95,6 +108,15 @@ class BootWalk:
             survival.note(self._session, died, self.boot.batches)
         invalid = self._still_proven(seen, died)
         return BootEvidence(self.boot.arm, self._proof.effect, self._proof.reasons, seen, invalid)
+
+    def _warn_without_probe(self) -> None:
+        """Before trials are driven that would show nothing; a late import is no error."""
+        with suppress(HostError):
+            if any(probed.without_probe(self._session, self._place())):
+                self._session.stop.wait(PROBED_S)
+            for name in probed.without_probe(self._session, self._place()):
+                told = f"{name} has not imported the checksum probe so far: {probed.SEE}"
+                self._session.emit(Note(told, warn=True))
 
     def doing(self, name: str, kind: str) -> AbstractContextManager[Doing]:
         """Records a step in it that no playbook asks for, around its performance."""
@@ -247,6 +269,7 @@ class BootWalk:
             self._passage.cursors,
             self._conditions(),
             self._proof,
+            self._printed,
             self._until,
         )
 

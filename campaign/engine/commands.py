@@ -50,7 +50,8 @@ class Doer(Struct, frozen=True):
     def perform(self, command: Undoable, id: str, run: str) -> str:
         """Notes the undo under `id` for the run `run`, runs `do`, then `check`."""
         if command.undo is not None:
-            self.host.note_command(id, command.do, command.undo, command.check, self.cwd, run=run)
+            undo, check = command.undo, command.check
+            self.host.note_command(id, command.do, undo, check, self.cwd, run=run, env=self.env)
         try:
             self.succeed(command.do, command, "do")
         except HostError as error:

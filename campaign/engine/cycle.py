@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from math import inf
 
 from campaign.engine import health
 from campaign.engine.availability import watched
 from campaign.engine.commands import CommandFailed
+from campaign.engine.hosts import Hosts
 from campaign.engine.lived import Chains, CycleFailed, Lived
-from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from campaign.engine.together import Beside, all_at_once, at_once
 from playbooks.agent import clock
@@ -40,7 +41,8 @@ def begin(
     """The cycle of `services`, in start order, as it begins; nothing is stopped yet.
 
     `groups` are the names that restart together, in order; `batches` those of a rollout. A service
-    that already fails its probes has been down since then, not since the stop. Errors: HostLost.
+    that already fails its probes has been down since then, not since the stop; so has one of a
+    rollout that does not run, and not since its turn. Errors: HostLost.
     """
     lived = _begun(_chains(services, groups), hosts, services)
     for names in batches:
@@ -50,10 +52,16 @@ def begin(
 
 
 def _begun(chains: Chains, hosts: Hosts, services: Sequence[Service]) -> Lived:
-    looks = (partial(failing_since, one, hosts[one.host]) for one in services)
-    failing = [at for at in at_once(looks) if at is not None]
+    looks = (partial(_looked_at, one, hosts[one.host]) for one in services)
+    found = dict(at_once(looks))
     now = hosts[services[0].host].clock()
-    return Lived(tuple(one.name for one in services), chains, now, min([now, *failing]))
+    ill = {name: min(at, now) for name, at in found.items() if at is not None}
+    down_at = min([now, *ill.values()])
+    return Lived(tuple(one.name for one in services), chains, now, down_at, ill=ill)
+
+
+def _looked_at(service: Service, host: Host) -> tuple[str, float | None]:
+    return service.name, ill_since(service, host)
 
 
 def _chains(services: Sequence[Service], groups: Groups) -> Chains:
@@ -251,14 +259,15 @@ def told(error: HostError | CommandFailed) -> str:
     return f"{error.message}; its last log lines: {' | '.join(lines[-5:])}" if lines else str(error)
 
 
-def failing_since(service: Service, host: Host) -> float | None:
-    """When a probe of a service that runs was seen to fail just now, on its host's clock.
+def ill_since(service: Service, host: Host) -> float | None:
+    """When a probe of a service was seen to fail just now, on its host's clock.
 
-    None where none fails; those from other hosts and of the log are not asked. Errors: HostLost.
+    None where none fails, infinite where it does not run; probes from other hosts and of the log
+    are not asked. Errors: HostLost.
     """
     spec = spec_of(service)
     if not host.service_state(spec).running:
-        return None
+        return inf
     for check in service.health:
         if check.probe.kind == "log" or check.on not in (None, service.host):
             continue

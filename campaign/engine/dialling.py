@@ -6,13 +6,17 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import asdict
 
-from playbooks.hosts.connection import Channel
+from playbooks.hosts.connection import Channel, HostError
 from playbooks.hosts.local import LocalChannel
 from playbooks.system import Host as Machine
+from playbooks.system import Ssh
+
+if TYPE_CHECKING:
+    from playbooks.hosts.ssh_config import SshTarget
 
 
 def dial(machine: Machine, host_state: Path, replaces: int = 0) -> Channel:
@@ -23,13 +27,37 @@ def dial(machine: Machine, host_state: Path, replaces: int = 0) -> Channel:
     if machine.ssh is None:
         state_dir = machine.state_dir or host_state
         return LocalChannel(state_dir, python=machine.python or sys.executable)
-    from playbooks.hosts.ssh_config import SshTarget, route
+    from playbooks.hosts.ssh_config import route
 
-    target = SshTarget(**asdict(machine.ssh), python=machine.python or "python3")
+    target = _target(machine, machine.ssh)
     way = route(target)  # another program's work: the library can be loaded meanwhile
     from playbooks.hosts.ssh import SshChannel
 
     return SshChannel(target, way, replaces=replaces)
+
+
+def _target(machine: Machine, ssh: Ssh) -> "SshTarget":
+    from playbooks.hosts.ssh_config import SshTarget
+
+    return SshTarget(**asdict(ssh), python=machine.python or "python3")
+
+
+_FIXES = {
+    "unreachable": "see that it is up, and that {ssh} answers",
+    "start-failed": "see what its login shell does: {ssh} true must end with 0",
+    "no-journal": "see to that, or name another folder: state_dir: of this host",
+    "journal-damaged": "put those back by hand, then remove the journal",
+}
+
+
+def advice(machine: Machine, error: HostError) -> str:
+    """What to do about a machine that has no agent for us, where the error does not say it."""
+    fix = _FIXES.get(error.kind, "")
+    if machine.ssh is None:
+        return fix
+    from playbooks.hosts.ssh_config import by_hand
+
+    return fix.format(ssh=by_hand(_target(machine, machine.ssh)))
 
 
 class Ahead:

@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from campaign.engine.artifacts import ArtifactFile
 from campaign.engine.measure import Place, Seen, StepFailed
+from campaign.engine.probed import SEE, without_probe
 from campaign.engine.session import Session
 from campaign.engine.sides import NotYet, ServiceLog, Sources
 from campaign.ledger import records
-from hypotheses.comparison import Comparison, KeyCounts, TwoByTwo, associate
-from hypotheses.observation import Trial
+from hypotheses.comparison import BootCompared, Comparison, KeyCounts, TwoByTwo, associate
+from hypotheses.observation import Trial, count
 from playbooks.join.detector import detector_identity
 from playbooks.playbook import Collect, Compare, LogSide
 
@@ -47,6 +48,7 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
         except OSError as error:
             raise StepFailed(f"cannot join: {error.strerror or error}") from error
         lost = sources.lost
+        seen.printed.update(sources.printed)
     comparison = replace(
         joined.comparison,
         lost=lost.count + joined.cut_off,
@@ -54,30 +56,35 @@ def compare(session: Session, place: Place, step_id: str, action: Compare, seen:
         detector=_detector(session, place, action),
     )
     table = associate((_with_keys(trial, joined) for trial in trials), comparison)
-    seen.comparison, seen.table = comparison, table
+    seen.compared = BootCompared(comparison, table, count(trials))
+    silent = tuple(_silent(session, place, action, comparison.counts))
+    seen.silent += silent
     _store(session, place, step_id, comparison, joined, table)
-    return _said(action, comparison)
+    return "; ".join((_said(comparison), *silent))
 
 
-def _said(action: Compare, comparison: Comparison) -> str:
+def _said(comparison: Comparison) -> str:
     counts = comparison.counts
     return (
         f"{counts.matched} match, {counts.mismatched} mismatch, {counts.left_only} left only, "
         f"{counts.right_only} right only, {counts.duplicate} duplicate"
         f"{f', {comparison.lost} lines lost' if comparison.lost else ''}"
-        f"{''.join(_silent(action, counts))}"
     )
 
 
-def _silent(action: Compare, counts: KeyCounts) -> Iterator[str]:
+def _silent(session: Session, place: Place, action: Compare, counts: KeyCounts) -> Iterator[str]:
     """The sides on which the checksum probe told of no call, with what that may come from."""
     both = counts.joined + counts.duplicate
-    for side, own in ((action.left, counts.left_only), (action.right, counts.right_only)):
-        if not both + own and isinstance(side, LogSide) and side.probed:
-            yield (
-                f"; {side.log} logged no such checkpoint: see that CHECKSUM_PROBE is set there, "
-                "that it imports from the folder that `into:` names, and that it makes the call"
-            )
+    sides = ((action.left, counts.left_only), (action.right, counts.right_only))
+    quiet = [side for side, own in sides if not both + own]
+    absent = [*without_probe(session, place)] if quiet else []
+    for side in quiet:
+        if not isinstance(side, LogSide) or not side.probed:
+            continue
+        if {*side.services} & {*absent}:
+            yield f"{side.log} has not imported the checksum probe: {SEE}"
+        else:
+            yield f"{side.log} logged no such checkpoint: see that it makes the call, so named"
 
 
 def _joined(sources: Sources, action: Compare, seen: Seen) -> "tuple[Joined, tuple[Trial, ...]]":
@@ -151,7 +158,7 @@ def _store(
         duplicate=counts.duplicate,
         lost=comparison.lost,
         known_bad=len(comparison.known_bad),
-        coverage=comparison.coverage,
+        coverage=counts.coverage,
         fail_mismatch=table.fail_mismatch,
         fail_match=table.fail_match,
         pass_mismatch=table.pass_mismatch,

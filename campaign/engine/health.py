@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.processes import Flag, Health, Started
 from playbooks.hosts.specs import spec_of

@@ -12,7 +12,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from campaign.engine.commands import CommandFailed, Doer
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.engine.stop import Stop
 from playbooks.hosts.connection import HostError
 from playbooks.system import Hook, Service

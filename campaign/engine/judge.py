@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,9 +15,9 @@ from campaign.engine.session import Session
 from campaign.ledger import records
 from campaign.ledger.reads import Ledger
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
-from hypotheses.comparison import Comparison, TwoByTwo
-from hypotheses.observation import count
+from hypotheses.comparison import BootCompared
 from hypotheses.verdict import Effect, Expect, Verdict, Word, weakest
+from playbooks.join.detector import compared_by
 from playbooks.playbook import Kind, MismatchRule, Playbook, RateRule
 
 
@@ -28,6 +29,12 @@ class BootEvidence(Struct, frozen=True):
     effect_reasons: tuple[str, ...]
     seen: Seen
     invalid: tuple[str, ...] = ()
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Why the trials of a reproduction say nothing, where none of them counts."""
+        where = f"{self.arm}: " if self.arm else ""
+        return tuple(f"{where}{text}" for text in self.seen.uncounted)
 
 
 def judge(
@@ -74,32 +81,44 @@ def _verdict(
             still_needed="the same run again, with the system left alone",
         )  # fmt: skip
     if playbook.kind is Kind.DETECTOR:
-        return judge_detector(_comparison(boots), _effect(boots))
+        return judge_detector([one.comparison for one in _compared(boots)], _effect(boots))
     with Ledger.open(session.workspace.ledger) as ledger:
         if isinstance(playbook.verdict, MismatchRule):
-            return _by_mismatch(ledger, playbook.verdict, boots)
+            return _by_mismatch(session, ledger, playbook, boots)
         assert isinstance(playbook.verdict, RateRule)
         return judge_by_counts(ledger, run, playbook.verdict, _effect(boots), session.accepted)
 
 
-def _by_mismatch(ledger: Ledger, rule: MismatchRule, boots: Sequence[BootEvidence]) -> Verdict:
-    comparison = _comparison(boots)
-    table = next((boot.seen.table for boot in boots if boot.seen.table), TwoByTwo())
-    trials = count(trial for boot in boots for trial in boot.seen.trials)
-    trusted = comparison.detector in ledger.trusted_detectors()
+def _by_mismatch(
+    session: Session, ledger: Ledger, playbook: Playbook, boots: Sequence[BootEvidence]
+) -> Verdict:
+    assert isinstance(playbook.verdict, MismatchRule)
+    compared = _compared(boots)
+    trusted = {one.comparison.detector for one in compared} <= ledger.trusted_detectors()
     return judge_mismatch(
-        comparison,
-        table,
-        trials,
-        min_coverage=rule.min_coverage,
+        compared,
+        min_coverage=playbook.verdict.min_coverage,
         trusted=trusted,
         effect=_effect(boots),
+        detectors=() if trusted else _detectors_of(session, playbook),
     )
 
 
-def _comparison(boots: Sequence[BootEvidence]) -> Comparison:
-    found = (boot.seen.comparison for boot in boots if boot.seen.comparison is not None)
-    return next(found, Comparison(coverage_known=False))
+def _detectors_of(session: Session, probe: Playbook) -> tuple[str, ...]:
+    """The workspace's playbooks that test what the probe compares, as far as they are valid."""
+    from playbooks.language.problems import LoadError
+
+    workspace, found = session.workspace, list[str]()
+    for name in workspace.playbook_names():
+        with suppress(LoadError):
+            (one,) = workspace.load_playbooks([name], session.system, None, {})
+            if one.kind is Kind.DETECTOR and compared_by(one) == compared_by(probe):
+                found.append(name)
+    return tuple(found)
+
+
+def _compared(boots: Iterable[BootEvidence]) -> list[BootCompared]:
+    return [boot.seen.compared for boot in boots if boot.seen.compared is not None]
 
 
 def _effect(boots: Iterable[BootEvidence]) -> Effect:
@@ -107,8 +126,13 @@ def _effect(boots: Iterable[BootEvidence]) -> Effect:
 
 
 def _explained(verdict: Verdict, boots: Sequence[BootEvidence]) -> Verdict:
-    """With what the proof found, where it is not that everything was effective, and with drift."""
-    found = tuple(reason for boot in boots for reason in boot.effect_reasons)
+    """With what the proof found, where it is not that everything was effective, trials that do not
+
+    count, checkpoints that never came, and drift.
+    """
+    found = [
+        why for boot in boots for why in (*boot.effect_reasons, *boot.uncounted, *boot.seen.silent)
+    ]
     reasons = (*verdict.reasons, *dict.fromkeys(found), *_drifts(boots))
     return replace(verdict, reasons=reasons)
 

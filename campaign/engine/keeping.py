@@ -12,9 +12,10 @@ from functools import partial
 from msgspec.structs import replace
 
 from campaign.engine import transition
+from campaign.engine.hosts import Hosts
 from campaign.engine.judge import BootEvidence
 from campaign.engine.putback import answering
-from campaign.engine.session import Hosts, Session
+from campaign.engine.session import Session
 from campaign.engine.together import all_at_once, by_name
 from campaign.engine.watch import Watch
 from campaign.errors import CampaignError

@@ -8,7 +8,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.engine.together import by_name
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.conditions import NOTHING_KEPT, kept_text

@@ -1,13 +1,14 @@
 """What hosts did by themselves, once the lease of their operator was over."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from campaign.engine.lived import Lived
+from campaign.engine.lived import Lived, joined
 from playbooks.hosts.files import PutBack
-from playbooks.hosts.lapse import Lapse
+from playbooks.hosts.lapse import Lapse, LapseCycle
+from playbooks.system import Service
 
 
 class HostLapse(Struct, frozen=True):
@@ -26,18 +27,30 @@ def with_lapses(result: PutBack, lapses: Sequence[Lapse]) -> PutBack:
     )
 
 
-def lived_by(lapses: Sequence[HostLapse]) -> Iterator[Lived]:
-    """The restart cycles of hosts that put themselves back."""
-    for one in lapses:
-        cycle = one.lapse.cycle
-        if cycle is not None:
-            yield Lived(
-                services=cycle.services,
-                chains=(),
-                requested_at=cycle.requested_at,
-                down_at=cycle.requested_at,
-                ended_at=one.lapse.ended_at,
-                stopped=dict(cycle.stopped),
-                started=dict(cycle.started),
-                healthy=dict(cycle.healthy),
-            )
+def lived_by(lapses: Sequence[HostLapse], services: Mapping[str, Service]) -> tuple[Lived, ...]:
+    """The restart cycles of hosts that put themselves back, those that ended well as one.
+
+    `services` are those of campaign.yaml: the replicas of one may be on several of the hosts.
+    """
+    cycles = [
+        _lived(cycle, one.lapse.ended_at, services) for one in lapses for cycle in one.lapse.cycles
+    ]
+    well = [one for one in cycles if one.healthy_at is not None]
+    ill = [one for one in cycles if one not in well]
+    return (*ill, *([joined(well)] if well else []))
+
+
+def _lived(cycle: LapseCycle, ended_at: float | None, services: Mapping[str, Service]) -> Lived:
+    known = tuple(services[name] for name in cycle.services if name in services)
+    chains = (known,) if len(known) == len(cycle.services) else ()
+    lived = Lived(
+        services=cycle.services,
+        chains=chains,
+        requested_at=cycle.requested_at,
+        down_at=cycle.requested_at,
+        ended_at=ended_at,
+        stopped=dict(cycle.stopped),
+        started=dict(cycle.started),
+        healthy=dict(cycle.healthy),
+    )
+    return lived if cycle.batch is None else replace(lived, batches=(chains,), parts=[lived])

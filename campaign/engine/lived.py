@@ -26,7 +26,8 @@ class Lived(Struct):
 
     `chains`: the services in parts that go through it at once, in start order within each.
     `batches` are the chains of each batch of a rollout, and `parts` the batches as they were
-    lived. `failing` is when the availability probes failed that were asked, by their services.
+    lived. `ill` has since when services were down that were so as it began, `failing` when the
+    availability probes failed that were asked, by their services.
     """
 
     services: tuple[str, ...]
@@ -39,6 +40,7 @@ class Lived(Struct):
     healthy: dict[str, Health] = field(default_factory=dict)
     batches: tuple[Chains, ...] = ()
     parts: list["Lived"] = field(default_factory=list)
+    ill: dict[str, float] = field(default_factory=dict)
     failing: dict[str, tuple[Span, ...]] = field(default_factory=dict)
 
     @property
@@ -91,10 +93,12 @@ class Lived(Struct):
         return found or {name: (name,) for name in self.services}
 
     def _down(self) -> dict[str, Span]:
-        """When each service was down; those of a batch that was not reached were not."""
-        if self.parts:
-            return {name: span for part in self.parts for name, span in part._down().items()}
+        """When each service was down; of a batch that was not reached, those that were already."""
         last = self.ended_at or self.down_at
+        if self.parts:
+            found = {name: span for part in self.parts for name, span in part._down().items()}
+            ends = {name: found[name][1] if name in found else last for name in self.ill}
+            return {**found, **{name: (self.ill[name], end) for name, end in ends.items()}}
         ends = {name: one.healthy_at for name, one in self.healthy.items()}
         ends = {name: max(ends.get(name, last), self.down_at) for name in self.services}
         return {name: (self.down_at, end) for name, end in ends.items()}
@@ -138,9 +142,12 @@ def joined(cycles: Sequence[Lived]) -> Lived:
         chains=tuple(chain for one in cycles for chain in one.chains),
         requested_at=min(one.requested_at for one in cycles),
         down_at=min(one.down_at for one in cycles),
+        ended_at=max((one.ended_at for one in cycles if one.ended_at is not None), default=None),
         stopped={name: at for one in cycles for name, at in one.stopped.items()},
         started={name: at for one in cycles for name, at in one.started.items()},
         healthy={name: at for one in cycles for name, at in one.healthy.items()},
+        batches=tuple(batch for one in cycles for batch in one.batches),
         parts=[part for one in cycles for part in one.parts or [one]],
+        ill={name: at for one in cycles for name, at in one.ill.items()},
         failing={name: spans for one in cycles for name, spans in one.failing.items()},
     )

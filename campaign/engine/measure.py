@@ -1,6 +1,6 @@
 """The measures of a boot, by kind; what each found is returned as one line."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import inf
 
 from msgspec import Struct, field
@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from campaign.engine.commands import CommandFailed, Doer
 from campaign.engine.proof import Proof
 from campaign.engine.session import Session
-from hypotheses.comparison import Comparison, TwoByTwo
+from hypotheses.comparison import BootCompared
 from hypotheses.observation import Trial
 from playbooks.hosts.logs import Cursor
 from playbooks.plan import Boot
@@ -24,17 +24,21 @@ class Seen(Struct):
     """What a boot's measures have found so far.
 
     `arrivals` says when each of `trials` came, `crashed` which services' deaths were counted,
-    `sequences` has the trials of each reproduction in the order they began, where that is known,
-    and `spent` says that the budget ended one.
+    `silent` tells of sides without a checkpoint, `printed` names the run's own observations whose
+    outputs were compared, `sequences` has the trials of each reproduction in the order they began,
+    where that is known, `uncounted` tells of each that brought none that counts, and `spent` says
+    that the budget ended one.
     """
 
     trials: list[Trial] = field(default_factory=list)
     arrivals: list[float] = field(default_factory=list)
     crashed: set[str] = field(default_factory=set)
-    comparison: Comparison | None = None
-    table: TwoByTwo | None = None
+    compared: BootCompared | None = None
+    silent: list[str] = field(default_factory=list)
+    printed: set[str] = field(default_factory=set)
     observations: list[str] = field(default_factory=list)
     sequences: list[tuple[Trial, ...]] = field(default_factory=list)
+    uncounted: list[str] = field(default_factory=list)
     spent: bool = False
 
 
@@ -42,8 +46,9 @@ class Place(Struct, frozen=True):
     """Where a measure happens: its run, boot and cycle.
 
     `cursors` gives, for each service, where its log stood when the boot began; `conditions` are
-    those of the services, to which a reproduction adds its own; `proof` is what they run. After
-    `until`, on the monotonic clock, the budget reaches for no further trial.
+    those of the services, to which a reproduction adds its own; `proof` is what they run.
+    `printed` names the observations whose outputs boots before have compared. After `until`, on the
+    monotonic clock, the budget reaches for no further trial.
     """
 
     run: str
@@ -53,6 +58,7 @@ class Place(Struct, frozen=True):
     cursors: Mapping[str, Cursor]
     conditions: Mapping[str, str]
     proof: Proof
+    printed: Collection[str] = ()
     until: float = inf
 
     @property

@@ -18,7 +18,7 @@ from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.logs import Cursor
 from playbooks.hosts.specs import spec_of
 from playbooks.plan import Boot
-from playbooks.playbook import Collect, Compare, LogSide
+from playbooks.playbook import logs_of
 from playbooks.services.specs import specs_of
 from playbooks.system import Service
 
@@ -149,12 +149,4 @@ class Passage:
 
 def _logs_read(boot: Boot) -> set[str]:
     """The services whose logs the boot's measures read."""
-    names: set[str] = set()
-    for step in boot.measures:
-        match step.action:
-            case Collect(services=services):
-                names.update(services)
-            case Compare(left=left, right=right, known_bad=bad):
-                sides = [one for one in (left, right, bad) if isinstance(one, LogSide)]
-                names.update(name for side in sides for name in side.services)
-    return names
+    return {name for step in boot.measures for name in logs_of(step.action)}

@@ -6,8 +6,8 @@ from functools import partial
 
 from campaign.engine.cycle import process_named, way_to_free
 from campaign.engine.guards import broken
+from campaign.engine.hosts import Hosts
 from campaign.engine.origin import origin
-from campaign.engine.session import Hosts
 from campaign.engine.together import Beside, all_at_once, by_name
 from campaign.errors import CampaignError, Exit
 from playbooks.edits import FileEdit
@@ -16,12 +16,13 @@ from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.hosts.survey import Runnable
+from playbooks.hosts.unitfacts import HIDDEN, HIDDEN_FIX
 from playbooks.plan import Boot, Plan
-from playbooks.playbook import Command, Reproduce, Step
+from playbooks.playbook import Command, Reproduce, Step, logs_of
 from playbooks.rollout import with_groups
 from playbooks.sessions.job import lacking
 from playbooks.sessions.spec import Sessions
-from playbooks.system import Guard, Reproducer, Service, System
+from playbooks.system import Guard, LogProbe, Reproducer, Service, System
 from playbooks.templates import render
 
 NO_BYTES = 1 << 20
@@ -67,7 +68,7 @@ def refuse_unready(plan: Plan, system: System, hosts: Hosts) -> None:
     services = [system.services[name] for name in names]
     changed = dict.fromkeys(edit.host for boot in plan.boots for edit in boot.edits)
     with (  # all is asked at once; of several obstacles it is always the same that is told
-        _beside(partial(_refuse_unusable, one, hosts) for one in services) as usable,
+        _beside(partial(_refuse_unusable, one, plan, hosts) for one in services) as usable,
         _beside(partial(_refuse_missing, one, system, hosts) for one in plan.measured) as startable,
         _beside(partial(_refuse_full, name, hosts) for name in changed) as roomy,
         _beside(partial(_refuse_broken, one, hosts) for one in system.guards) as guarded,
@@ -125,8 +126,11 @@ def _refuse_broken(guard: Guard, hosts: Hosts) -> None:
         )
 
 
-def _refuse_unusable(service: Service, hosts: Hosts) -> None:
-    """Errors: CampaignError (REFUSED) for a unit that systemd cannot start, or has to reread."""
+def _refuse_unusable(service: Service, plan: Plan, hosts: Hosts) -> None:
+    """Errors: CampaignError (REFUSED) for a unit that systemd cannot start, or has to reread, or
+
+    whose log the plan needs and cannot have.
+    """
     spec = spec_of(service)
     if not isinstance(spec, UnitSpec):
         return
@@ -140,6 +144,18 @@ def _refuse_unusable(service: Service, hosts: Hosts) -> None:
             f"the files of {spec.unit} were changed and systemd has not read them again",
             f"see systemctl cat {spec.unit}; then systemctl daemon-reload, and restart it",
         )
+    if facts.log_hidden and _reads_log(plan, service):
+        what = f"the log of {service.name} is needed, and {HIDDEN}"
+        raise CampaignError(Exit.REFUSED, what, HIDDEN_FIX)
+
+
+def _reads_log(plan: Plan, service: Service) -> bool:
+    """Whether a probe or a step needs what the service logs."""
+    probes = (*(one.probe for one in service.health), *service.proof.values())
+    if any(isinstance(one, LogProbe) for one in probes):
+        return True
+    steps = (step.action for boot in plan.measured for step in (*boot.before, *boot.measures))
+    return any(service.name in logs_of(action) for action in steps)
 
 
 def _state(service: Service, hosts: Hosts) -> ServiceState:

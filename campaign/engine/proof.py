@@ -12,9 +12,10 @@ from functools import partial
 from msgspec import Struct, field
 
 from campaign.engine import witness
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.engine.together import by_name
 from hypotheses.verdict import Effect
+from playbooks.env.values import told
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import Environ, ProbeResult, Process, ServiceState
 from playbooks.hosts.specs import spec_of
@@ -291,7 +292,7 @@ def _wrong_values(
 
 
 def _shown(name: str, value: str | None) -> str:
-    return f"{name} unset" if value is None else f"{name}={value}"
+    return f"{name} {told(None)}" if value is None else f"{name}={told(value)}"
 
 
 def vouched_for(

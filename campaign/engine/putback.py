@@ -3,6 +3,7 @@
 The host's journal is the truth: what it does not list was not changed, whatever the ledger says.
 """
 
+import shlex
 import time
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -12,10 +13,10 @@ from msgspec.structs import replace
 
 from campaign.engine import cycle, reloading
 from campaign.engine.hooks import Hooks, HooksBack
+from campaign.engine.hosts import Hosts
 from campaign.engine.lapses import HostLapse, lived_by, with_lapses
 from campaign.engine.lived import CycleFailed, Lived, joined
 from campaign.engine.rollback import batches_back, is_well
-from campaign.engine.session import Hosts
 from campaign.engine.together import all_at_once, by_name
 from campaign.engine.watch import Watch
 from campaign.errors import CampaignError
@@ -38,13 +39,15 @@ _REDIAL_EVERY_S = 0.5
 class Restored(Struct, frozen=True):
     """What the way back did: paths restored, cycles lived, and what is left for a person to do.
 
-    What hosts did by themselves before, once the lease was over, is in it; `lapses` says so.
+    `undone` are the commands whose effect was taken back. What hosts did by themselves before, once
+    the lease was over, is in it; `lapses` says so.
     """
 
     paths: tuple[str, ...] = ()
     cycles: tuple[Lived, ...] = ()
     remaining: tuple[str, ...] = ()
     lapses: tuple[HostLapse, ...] = ()
+    undone: tuple[str, ...] = ()
 
     @property
     def dirty(self) -> bool:
@@ -57,6 +60,7 @@ class _Way(Struct):
     name: str
     answered: bool = False
     paths: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)
     services: tuple[Service, ...] = ()
     groups: Groups = ()
@@ -80,9 +84,13 @@ def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] =
     lapses = tuple(HostLapse(way.name, one) for way in ways for one in way.lapses)
     return Restored(
         tuple(path for way in ways for path in dict.fromkeys(way.paths)),
-        (*lived_by(lapses), *_as_one([lived for cycles in found for lived in cycles])),
+        (
+            *lived_by(lapses, hosts.services),
+            *_as_one([lived for cycles in found for lived in cycles]),
+        ),
         tuple(text for way in ways for text in way.remaining),
         lapses,
+        tuple(command for way in ways for command in way.undone),
     )
 
 
@@ -123,9 +131,11 @@ def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
     host = answering(way.name, hosts, watch)
     watch.say(f"restoring the files of host {way.name}")
     with watch.restoring(way.name) as undoing:
-        way.lapses = host.journal().lapses
+        before = host.journal()
+        way.lapses = before.lapses
         result = undoing.result = with_lapses(host.put_back(), way.lapses)
     way.paths += result.restored
+    way.undone += [shlex.join(one.do) for one in before.commands if one.id in result.undone]
     specs = host.journal().specs
     (services, way.groups), way.batches = from_specs(specs), batches_of(specs)
     way.services = tuple(_as_declared(replace(one, host=way.name), hosts) for one in services)

@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from campaign.engine import cycle, health
 from campaign.engine.commands import CommandFailed, Doer
+from campaign.engine.hosts import Hosts
 from campaign.engine.lived import CycleFailed, Lived
-from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host

@@ -278,20 +278,28 @@ class _Reproduction:
         stopped = (end.stopped,) if end and end.stopped else ()
         tally = Tally(self._counts, stopped, self._exposure, self._reproducer.exposure or "")
         text = f"failed {tally.rate}"
-        if self._counts.censored:
+        if self._uncounted:
+            text = f"no trial counts: all {self._counts.censored} censored{self._censored_why()}"
+            self._seen.uncounted.append(text)
+        elif self._counts.censored:
             text += f", {self._counts.censored} censored{self._censored_why()}"
         if self._ended is not None and self._ended.timed_out:
             text += f"; timed out after {self._timeout:g} s"
         return f"{text}; {end}" if end is not None else text
 
+    @property
+    def _uncounted(self) -> bool:
+        """Whether there were trials, none of which says anything of the failure."""
+        return bool(self._counts.censored) and not self._counts.n and not self._exposure
+
     def _censored_why(self) -> str:
-        """What most of the censored sessions ended with, and why."""
+        """What most of the censored trials ended with; of sessions, why."""
         own = self._seen.trials[len(self._seen.trials) - self._stored :]
         ended = Counter(one.outcome for one in own if one.result is Result.CENSORED)
-        if self._driven is None or not ended:
+        if not ended or (self._driven is None and not self._uncounted):
             return ""
         ((outcome, times),) = ended.most_common(1)
-        why = self._driven.why(outcome)
+        why = self._driven.why(outcome) if self._driven is not None else ""
         return f" ({outcome} {times}{f': {why}' if why else ''})"
 
     def _cut_short(self) -> tuple[Trial, ...]:

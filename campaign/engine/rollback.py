@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from campaign.engine.cycle import failing_since
-from campaign.engine.session import Hosts
+from campaign.engine.cycle import ill_since
+from campaign.engine.hosts import Hosts
 from playbooks.hosts.host import Host
-from playbooks.hosts.specs import spec_of
 from playbooks.rollout import Batches, left_of
 from playbooks.system import Service
 
@@ -28,5 +27,4 @@ def batches_back(
 
 def is_well(service: Service, host: Host) -> bool:
     """Whether it runs and answers; its manager may have started it anew only just now."""
-    running = host.service_state(spec_of(service)).running
-    return running and failing_since(service, host) is None
+    return ill_since(service, host) is None

@@ -34,12 +34,13 @@ from playbooks.playbook import Playbook
 
 
 class RunResult(Struct, frozen=True):
-    """How one playbook's run ended."""
+    """How one playbook's run ended; `uncounted` tells of trials none of which counts."""
 
     id: str
     playbook: str
     status: str
     verdict: Verdict | None = None
+    uncounted: tuple[str, ...] = ()
 
 
 class Outcome(Struct, frozen=True):
@@ -67,6 +68,17 @@ class _Running(Struct):
     verdict: Verdict | None = None
     status: str = "running"
     ended: bool = False
+
+    @property
+    def result(self) -> RunResult:
+        uncounted = dict.fromkeys(text for one in self.evidence for text in one.uncounted)
+        name = self.playbook.name
+        return RunResult(self.id, name, self.status, self.verdict, tuple(uncounted))
+
+    @property
+    def printed(self) -> frozenset[str]:
+        """The observations whose outputs were compared."""
+        return frozenset[str]().union(*(one.seen.printed for one in self.evidence))
 
 
 def execute(plan: Plan, session: Session) -> Outcome:
@@ -133,7 +145,9 @@ class _Walk:
             self._session.emit(
                 BootStarted(boot.position + 1, len(self._plan.boots), boot.title, running.id)
             )
-            walk = BootWalk(self._session, boot, running.id, running.steps, self._hooks)
+            walk = BootWalk(
+                self._session, boot, running.id, running.steps, self._hooks, running.printed
+            )
             self._walks.append(walk)
             with _closing(walk), kept_evidence(self._session, walk):
                 walk.enter(previous)
@@ -315,10 +329,7 @@ class _Walk:
             self._close(running, status, error, state if running is last else "clean")
 
     def _outcome(self, code: Exit, restored: Restored) -> Outcome:
-        runs = tuple(
-            RunResult(one.id, one.playbook.name, one.status, one.verdict)
-            for one in self._runs.values()
-        )
+        runs = tuple(one.result for one in self._runs.values())
         remaining = restored.remaining
         return Outcome(runs, code, self._error, remaining, self._in_short(), self._kept)
 

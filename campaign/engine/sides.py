@@ -31,7 +31,7 @@ PROBED_S = 0.1
 
 
 class NotYet(Exception):  # noqa: N818 - it says what is so far
-    """An arm's output is not there yet: its boot is still to come."""
+    """An arm's output is not there yet, or no other than before: its boot is still to come."""
 
 
 class ServiceLog(Struct):
@@ -148,6 +148,8 @@ class Sources(ExitStack):
             found = [one for one in own if one.invalid is None and one.arm == name]
             if not found and name != self._place.arm:
                 raise NotYet(f"{name} has not run yet: compared once it has")
+            if found and found[-1].id in self._place.printed:
+                raise NotYet(f"{name} has not run again since it was compared")
         else:
             found = _latest(ledger, name)
         if not found:

@@ -4,7 +4,7 @@ import threading
 from types import TracebackType
 
 from campaign.engine.events import Emit, Note
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.errors import CampaignError
 
 _LOOK_EVERY_S = 1.0

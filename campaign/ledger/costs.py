@@ -8,6 +8,37 @@ from msgspec.structs import replace
 
 from campaign.ledger.capacity import CapacityReads
 
+_PACE = """
+WITH lived AS (
+    SELECT boot, total(downtime_s) AS downtime_s FROM cycle GROUP BY boot
+), back AS (
+    SELECT avg(occupied_s) AS back_s, avg(downtime_s) AS back_down_s
+    FROM boot JOIN lived ON lived.boot = boot.id WHERE boot.run IS NULL
+), measured AS (
+    SELECT boot.occupied_s - (
+               SELECT total(coalesce(ended_at, boot.ended_at) - began_at)
+               FROM request WHERE request.boot = boot.id) AS occupied_s,
+           lived.downtime_s,
+           (SELECT total(ended_at - started_at) FROM observation
+            WHERE observation.boot = boot.id) AS driven_s,
+           (SELECT total(n + censored) FROM trial_rates
+            WHERE observation IN (
+                SELECT id FROM observation WHERE observation.boot = boot.id)) AS trials
+    FROM boot JOIN run ON run.id = boot.run JOIN lived ON lived.boot = boot.id
+    WHERE run.status = 'completed' AND boot.occupied_s IS NOT NULL
+      AND run.retracted IS NULL AND (?1 IS NULL OR run.playbook = ?1)
+      AND NOT EXISTS (
+          SELECT 1 FROM observation WHERE observation.boot = boot.id AND ?2 <> ''
+          AND json_extract(conditions, '$.command') IS NOT ?2)
+)
+SELECT avg(occupied_s - driven_s) AS restart_s,
+       sum(driven_s) / sum(trials) AS trial_s,
+       (SELECT coalesce(back_s, 0.0) FROM back) AS back_s,
+       avg(downtime_s) AS down_s,
+       (SELECT coalesce(back_down_s, 0.0) FROM back) AS back_down_s
+FROM measured WHERE trials > 0
+"""
+
 
 class Costs(Struct, frozen=True):
     """Restart cycles, seconds down, seconds occupied, and money in the campaign's currency.
@@ -275,40 +306,7 @@ class CostReads(CapacityReads):
         Where `command` is given, only of the boots that drove nothing else. Retracted runs are
         left out. None where no such run has restarted something and had trials.
         """
-        (row,) = self._rows(
-            """
-            WITH lived AS (
-                SELECT boot, total(downtime_s) AS downtime_s FROM cycle GROUP BY boot
-            ), back AS (
-                SELECT avg(occupied_s) AS back_s, avg(downtime_s) AS back_down_s
-                FROM boot JOIN lived ON lived.boot = boot.id WHERE boot.run IS NULL
-            ), measured AS (
-                SELECT boot.occupied_s - (
-                           SELECT total(coalesce(ended_at, boot.ended_at) - began_at)
-                           FROM request WHERE request.boot = boot.id) AS occupied_s,
-                       lived.downtime_s,
-                       (SELECT total(ended_at - started_at) FROM observation
-                        WHERE observation.boot = boot.id) AS driven_s,
-                       (SELECT total(n + censored) FROM trial_rates
-                        WHERE observation IN (
-                            SELECT id FROM observation WHERE observation.boot = boot.id)) AS trials
-                FROM boot JOIN run ON run.id = boot.run JOIN lived ON lived.boot = boot.id
-                WHERE run.status = 'completed' AND boot.occupied_s IS NOT NULL
-                  AND run.retracted IS NULL AND (?1 IS NULL OR run.playbook = ?1)
-                  AND NOT EXISTS (
-                      SELECT 1 FROM observation WHERE observation.boot = boot.id AND ?2 <> ''
-                      AND json_extract(conditions, '$.command') IS NOT ?2)
-            )
-            SELECT avg(occupied_s - driven_s) AS restart_s,
-                   sum(driven_s) / sum(trials) AS trial_s,
-                   (SELECT coalesce(back_s, 0.0) FROM back) AS back_s,
-                   avg(downtime_s) AS down_s,
-                   (SELECT coalesce(back_down_s, 0.0) FROM back) AS back_down_s
-            FROM measured WHERE trials > 0
-            """,
-            playbook,
-            command,
-        )
+        (row,) = self._rows(_PACE, playbook, command)
         if not row["restart_s"] or not row["trial_s"]:
             return None
         return Pace(**dict(row))

@@ -1,8 +1,9 @@
-"""Which run is meant by what a person types."""
+"""Which run is meant by what a person types, and which boot of a run is which."""
 
 from collections.abc import Iterable, Sequence
 
 from campaign.errors import CampaignError, Exit
+from campaign.ledger import records
 
 _NAMED_AT_MOST = 5
 
@@ -18,12 +19,32 @@ def readable(word: str, runs: Iterable[tuple[str, str]]) -> str:
     return word if word in known else (newest or [_the_one(word, [*known], anywhere=True)])[0]
 
 
-def changeable(word: str, ids: Sequence[str]) -> str:
+def changeable(word: str, ids: Sequence[str], *, over: bool = False) -> str:
     """The id of the run that something is to be done to: it is `word`, or alone begins so.
 
-    `ids` are in order of their start. Raises CampaignError, USAGE.
+    `ids` are in order of their start. Raises CampaignError: USAGE; REFUSED for several that are
+    all `over`, where one under way is wanted.
     """
-    return word if word in ids else _the_one(word, ids, anywhere=False)
+    if word in ids:
+        return word
+    if over and word and sum(one.startswith(word) for one in ids) > 1:
+        what = f"no run whose id begins with {word!r} is under way"
+        raise CampaignError(Exit.REFUSED, what, "campaign status shows those that are")
+    return _the_one(word, ids, anywhere=False)
+
+
+def boot_name(boots: Iterable[records.Boot], id: str) -> str:
+    """Which of a run's `boots` it is: "treatment 2" is the second one of that arm.
+
+    Empty for the only one that was measured, and for the way back.
+    """
+    measured = [one for one in boots if one.run is not None]
+    arm = next((one.arm for one in measured if one.id == id), None)
+    if arm is None or len(measured) < 2:
+        return ""
+    alike = [one.id for one in measured if one.arm == arm]
+    number = str(alike.index(id) + 1) if len(alike) > 1 else ""
+    return " ".join(word for word in (arm, number) if word)
 
 
 def _the_one(word: str, ids: Sequence[str], anywhere: bool) -> str:

@@ -107,13 +107,14 @@ class Ledger(
         `under_way`: of several that begin so the one that is not over, if it is alone in that.
 
         Raises:
-            CampaignError: USAGE when no run or more than one is meant.
+            CampaignError: USAGE when no run or more than one is meant; REFUSED where several
+                begin so, and all of them are over.
         """
         if under_way:
             ids = [one.id for one in reversed(self.unsettled()) if one.ended_at is None]
             if any(one.startswith(word) for one in ids):
                 return self.run(changeable(word, ids))
-        return self.run(changeable(word, self.run_ids()))
+        return self.run(changeable(word, self.run_ids(), over=under_way))
 
     def unsettled(self) -> tuple[records.Run, ...]:
         """The runs under way, and those that are not all put back, the newest first."""

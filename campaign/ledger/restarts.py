@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from sqlite3 import Row
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,30 @@ if TYPE_CHECKING:
 
 
 _ANY: Mapping[str, str] = MappingProxyType({})
+
+_OBSERVED = """
+SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
+       run.kind = 'baseline' AS baseline,
+       run.id IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL) AS imported,
+       observation.conditions, rates.fail, rates.n,
+       (SELECT accepted FROM run_terms WHERE run_terms.run = run.id) AS accepted,
+       (SELECT group_concat(hypothesis, ' ') FROM removal
+        WHERE removal.boot = boot.id) AS removes
+FROM observation
+JOIN run ON run.id = observation.run
+JOIN boot ON boot.id = observation.boot
+JOIN trial_rates AS rates ON rates.observation = observation.id
+WHERE observation.invalid IS NULL AND run.retracted IS NULL
+  AND (run.status = 'completed' OR run.id = ?1) AND rates.n > 0
+  AND (?2 IS NULL OR observation.started_at <= ?2)
+  AND CASE
+      WHEN removes IS NOT NULL THEN coalesce(boot.effect, 'effective') = 'effective'
+      ELSE boot.toggles = '' AND coalesce(boot.effect, '') <> 'not effective'
+          AND (run.kind = 'baseline' OR NOT EXISTS (
+              SELECT 1 FROM step WHERE step.boot = boot.id AND step.kind = 'command'))
+      END
+ORDER BY observation.started_at, observation.rowid
+"""
 
 
 class _Observed(Struct, frozen=True):
@@ -61,12 +86,12 @@ class RestartReads(ConditionReads):
 
         That is the newest one whose conditions hold what is in `alike` and, where `run` is given,
         with which that run compares; and of a reproducer with which suspects were removed, where
-        any were. A restart under others counts where its operator accepted
-        what differs. What began after `until` is left out. Imported baselines never set the
-        conditions; of other imported results nothing proves what was removed. Of completed runs,
-        and of `run` while it still runs. A boot that removes nothing is a control only where it
-        changes nothing either: one that is instrumented may fail at a rate of its own. One that
-        removes something must have been proven to.
+        any were. A restart under others counts where its operator accepted what differs. What began
+        after `until` is left out. Imported baselines never set the conditions; of other imported
+        results nothing proves what was removed. Of completed runs, and of `run` while it still
+        runs. A boot that removes nothing is a control only where it changes nothing either: one
+        that is instrumented may fail at a rate of its own. One that removes something must have
+        been proven to.
         """
         found = self._observed(run, until)
         observed = [one for one in found if one.baseline or not one.imported]
@@ -84,48 +109,23 @@ class RestartReads(ConditionReads):
         return _joined(one for one in observed if any(map(one.comparable, newest)))
 
     def _observed(self, run: str | None, until: float | None) -> list[_Observed]:
-        rows = self._rows(
-            """
-            SELECT coalesce(observation.cycle, observation.boot) AS restart, observation.run,
-                   run.kind = 'baseline' AS baseline,
-                   run.id IN (SELECT run FROM run_terms WHERE imported_by IS NOT NULL) AS imported,
-                   observation.conditions, rates.fail, rates.n,
-                   (SELECT accepted FROM run_terms WHERE run_terms.run = run.id) AS accepted,
-                   (SELECT group_concat(hypothesis, ' ') FROM removal
-                    WHERE removal.boot = boot.id) AS removes
-            FROM observation
-            JOIN run ON run.id = observation.run
-            JOIN boot ON boot.id = observation.boot
-            JOIN trial_rates AS rates ON rates.observation = observation.id
-            WHERE observation.invalid IS NULL AND run.retracted IS NULL
-              AND (run.status = 'completed' OR run.id = ?1) AND rates.n > 0
-              AND (?2 IS NULL OR observation.started_at <= ?2)
-              AND CASE
-                  WHEN removes IS NOT NULL THEN coalesce(boot.effect, 'effective') = 'effective'
-                  ELSE boot.toggles = '' AND coalesce(boot.effect, '') <> 'not effective'
-                      AND (run.kind = 'baseline' OR NOT EXISTS (
-                          SELECT 1 FROM step WHERE step.boot = boot.id AND step.kind = 'command'))
-                  END
-            ORDER BY observation.started_at, observation.rowid
-            """,
-            run,
-            until,
-        )
+        rows = self._rows(_OBSERVED, run, until)
         conditions = self.conditions()
-        return [
-            _Observed(
-                restart=row["restart"],
-                run=row["run"],
-                baseline=bool(row["baseline"]),
-                imported=bool(row["imported"]),
-                removes=frozenset((row["removes"] or "").split()),
-                conditions=conditions[row["conditions"]],
-                accepted=tuple((row["accepted"] or "").splitlines()),
-                fail=row["fail"],
-                n=row["n"],
-            )
-            for row in rows
-        ]
+        return [_observed(row, conditions[row["conditions"]]) for row in rows]
+
+
+def _observed(row: Row, conditions: Mapping[str, str]) -> _Observed:
+    return _Observed(
+        restart=row["restart"],
+        run=row["run"],
+        baseline=bool(row["baseline"]),
+        imported=bool(row["imported"]),
+        removes=frozenset((row["removes"] or "").split()),
+        conditions=conditions,
+        accepted=tuple((row["accepted"] or "").splitlines()),
+        fail=row["fail"],
+        n=row["n"],
+    )
 
 
 def _joined(observed: Iterable[_Observed]) -> tuple["Restart", ...]:

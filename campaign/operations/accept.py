@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from campaign.engine.hosts import Hosts
 from campaign.engine.origin import last_run
-from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
 from campaign.operations.kept import Kept, remember
 from campaign.workspace import Workspace

@@ -20,10 +20,12 @@ from campaign.workspace import Workspace
 from hypotheses.by_model import chance_text, judge, record
 from hypotheses.by_rate import differences
 from hypotheses.hypothesis import Standing
+from hypotheses.model import Posterior
 from hypotheses.observation import Observation
 from hypotheses.planner import Purpose, decided
 from hypotheses.tally import tally
 from hypotheses.verdict import Qualifier, Word
+from playbooks.system import System
 
 SHOWN = 12
 """As many options are listed at most."""
@@ -77,13 +79,7 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
         held = baseline(system, ledger, playbooks)
         now = held[-1].conditions if held else {KEPT: ledger.kept_condition()}
         alike = but_for_env(now)
-        belief = believe(ledger, system.statistics, alike=alike)
-        if belief is None:
-            raise CampaignError(
-                Exit.USAGE,
-                "there are no hypotheses to choose among",
-                "add one: campaign hypothesis add SLUG --claim '...'",
-            )
+        belief = _believed(ledger, system, alike)
         desk = Desk(system, ledger, belief, playbooks, held)
         found = _found(desk)
         there = own.within(allowed(system.budget)).after(ledger.total_cost())
@@ -108,6 +104,17 @@ def advise(workspace: Workspace, own: Limits = NO_LIMITS) -> Advice:
         left=there.limited,
         epochs=tuple(new.run for old, new in pairwise(belief.restarts) if new.epoch > old.epoch),
     )
+
+
+def _believed(ledger: Ledger, system: System, alike: Mapping[str, str]) -> Posterior:
+    belief = believe(ledger, system.statistics, alike=alike)
+    if belief is None:
+        raise CampaignError(
+            Exit.USAGE,
+            "there are no hypotheses to choose among",
+            "add one: campaign hypothesis add SLUG --claim '...'",
+        )
+    return belief
 
 
 def _unlike(ledger: Ledger, now: Mapping[str, str]) -> Iterator[str]:

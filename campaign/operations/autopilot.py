@@ -168,6 +168,9 @@ def _stopped(ran: Ran) -> str | None:
         return f"{name} left the system dirty"
     if outcome.exit is not Exit.COMPLETED:
         return f"{name} did not complete" if outcome.error else "asked to stop"
+    uncounted = [f"{one.playbook}: {text}" for one in outcome.runs for text in one.uncounted]
+    if uncounted:
+        return uncounted[0]
     invalid = [
         f"{one.playbook} came out invalid: {'; '.join(one.verdict.reasons[:1])}"
         for one in outcome.runs

@@ -87,7 +87,7 @@ def compare(start: Path, asked: Asked) -> Found:
     bad = comparison.known_bad
     return Found(
         comparison.counts,
-        comparison.coverage,
+        comparison.counts.coverage,
         joined.odd,
         len(bad) if asked.known_bad else None,
         len(bad - comparison.mismatched),

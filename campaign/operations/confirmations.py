@@ -4,8 +4,8 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping
 
+from campaign.engine.hosts import operator
 from campaign.engine.kept import condition
-from campaign.engine.session import operator
 from campaign.ledger import records
 from campaign.ledger.connect import is_there
 from campaign.ledger.reads import Ledger

@@ -12,6 +12,7 @@ from msgspec.structs import asdict, replace
 
 from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import Planned
+from playbooks.env.values import told
 from playbooks.plan import Boot
 from playbooks.playbook import Playbook, Reproduce
 from playbooks.redact import Redactor
@@ -123,8 +124,8 @@ def _boot(boot: Boot, redactor: Redactor) -> Iterator[tuple[str, str]]:
     batches = f" in batches of {boot.batch}" if boot.batches else ""
     yield f"what {word} for boot {title}", (", ".join(boot.services) or "nothing") + batches
     for one in boot.env:
-        was, will = ("unset" if value is None else value for value in (one.before, one.after))
-        yield f"{one.name} of {one.service} in boot {title}", redactor.text(f"{was} -> {will}")
+        change = f"{told(one.before)} -> {told(one.after)}"
+        yield f"{one.name} of {one.service} in boot {title}", redactor.text(change)
     for edit in boot.edits:
         after = (edit.after.sha256, edit.after.mode)
         yield f"what boot {title} makes of {edit.host}:{edit.where}", digest(after)

@@ -6,8 +6,8 @@ from functools import partial
 from msgspec import Struct
 
 from campaign.engine.booking import Books
+from campaign.engine.hosts import Hosts
 from campaign.engine.lapses import HostLapse
-from campaign.engine.session import Hosts
 from campaign.engine.together import by_name
 from campaign.errors import CampaignError
 from campaign.ledger.recorder import Recorder

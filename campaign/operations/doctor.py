@@ -6,13 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
 
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.errors import CampaignError
 from campaign.operations import host_checks, service_checks
 from campaign.operations.findings import Checkup, Finding, guarded
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError, HostLost
-from playbooks.hosts.ssh_config import by_hand
 from playbooks.redact import Redactor
 from playbooks.system import Host as Machine
 from playbooks.system import Service, System
@@ -21,12 +20,6 @@ MOST_AT_ONCE = 16
 """Hosts that are looked at side by side."""
 
 _JOURNAL_KINDS = frozenset(["journal-damaged", "journal-newer"])
-_FIXES = {
-    "unreachable": "see that it is up, and that {ssh} answers",
-    "start-failed": "see what its login shell does: {ssh} true must end with 0",
-    "journal-damaged": "put those back by hand, then remove the journal",
-}
-"""What to do where the refusal itself does not say it."""
 
 
 def examine(workspace: Workspace) -> Checkup:
@@ -94,16 +87,11 @@ def _findings(
             yield from guarded(name, "availability", looks)
 
 
-def _login(machine: Machine) -> str:
-    """What a person types to log in there."""
-    return by_hand(machine.ssh.config, machine.ssh.name) if machine.ssh else machine.name
-
-
 def _refused(machine: Machine, error: CampaignError) -> Checkup:
     """There is no way in, or one that only the first run may take."""
     cause, name = error.__cause__, machine.name
     kind = cause.kind if isinstance(cause, HostError) else "lost"
-    fix = _FIXES.get(kind, "").format(ssh=_login(machine))
+    fix = error.fix
     if kind in _JOURNAL_KINDS:
         return Checkup((Finding(name, "leftovers", str(cause), "fail", fix),))
     if kind == "unknown-key" and machine.ssh is not None and machine.ssh.accept_new:

@@ -60,7 +60,7 @@ def _agent(machine: Machine, python: str, survey: Survey, services: tuple[Servic
     if survey.uid == 0 or not units:
         return Finding(machine.name, "agent", what)
     fix = "run campaign as root" if machine.ssh is None else "say sudo: true for this host"
-    what += f", and systemd lets only root restart {listed(units)}"
+    what += f", and systemd lets only root restart {listed(units)}, unless polkit permits it"
     return Finding(machine.name, "agent", what, "warn", fix)
 
 

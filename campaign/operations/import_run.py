@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from campaign.engine.artifacts import ArtifactFile
 from campaign.engine.begin import run_row
 from campaign.engine.conditions import numbering, own_conditions, planned_conditions
-from campaign.engine.session import Hosts, Session, operator
+from campaign.engine.hosts import Hosts, operator
+from campaign.engine.session import Session
 from campaign.engine.stop import Stop
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records

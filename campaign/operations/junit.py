@@ -27,8 +27,9 @@ def check_place(path: Path) -> None:
 def write(path: Path, workspace: Workspace, outcome: "Outcome", expect: str | None) -> None:
     """Writes a suite with a case for each run.
 
-    A run that did not complete is an error, and so is a system that could not be put back; a
-    verdict other than `expect` is a failure, where that is given. Errors: CampaignError.
+    A run that did not complete is an error, and so are one without a trial that counts and a system
+    that could not be put back; a verdict other than `expect` is a failure, where that is given.
+    Errors: CampaignError.
     """
     from junitparser import JUnitXml, TestSuite
 
@@ -57,6 +58,8 @@ def _case(ledger: Ledger, campaign: str, result: "RunResult", expect: str | None
         case.result = [Error(_clean(f"{result.status}: {run.error or 'no reason was kept'}"))]
     elif expect and verdict and verdict.word != expect:
         case.result = [Failure(f"{verdict}, expected {expect}")]
+    elif result.uncounted:
+        case.result = [Error(_clean("; ".join(result.uncounted)))]
     case.system_out = _clean("\n".join(_told(result)))
     return case
 

@@ -1,6 +1,6 @@
 """Looks into a mechanism: probes judged by mismatch, and the detectors that they rest on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import log2
 
 from campaign.operations.desk import Desk, driven, leads_back, one_way
@@ -9,8 +9,8 @@ from hypotheses.by_mismatch import ENOUGH_FAILURES
 from hypotheses.planner import Purpose
 from hypotheses.rates import chance_of_at_least
 from hypotheses.verdict import Word
-from playbooks.join.detector import what_is_compared
-from playbooks.playbook import Compare, Kind, MismatchRule, Playbook
+from playbooks.join.detector import compared_by
+from playbooks.playbook import Kind, MismatchRule, Playbook
 
 
 def looks(desk: Desk) -> list[Option]:
@@ -131,12 +131,7 @@ def _untried(desk: Desk, probe: Playbook) -> list[str]:
 
 def _detectors(desk: Desk, probe: Playbook) -> list[str]:
     """The detectors with the same comparison."""
-    return [one.name for one in desk.of(Kind.DETECTOR) if _comparisons(one) == _comparisons(probe)]
-
-
-def _comparisons(playbook: Playbook) -> Sequence[object]:
-    steps = (step.action for step in playbook.steps)
-    return [what_is_compared(one) for one in steps if isinstance(one, Compare)]
+    return [one.name for one in desk.of(Kind.DETECTOR) if compared_by(one) == compared_by(probe)]
 
 
 def _entropy(chance: float) -> float:

@@ -51,6 +51,7 @@ def _message(system: System, outcome: "Outcome", word: str) -> dict[str, object]
             "playbook": one.playbook,
             "status": one.status,
             "verdict": str(one.verdict.word) if one.verdict else None,
+            "uncounted": list(one.uncounted),
         }
         for one in outcome.runs
     ]
@@ -72,6 +73,7 @@ def _text(system: System, outcome: "Outcome", word: str) -> Iterator[str]:
     for one in outcome.runs:
         if one.verdict:
             yield f"{one.id}: {one.verdict.word}"
+        yield from (f"{one.id}: {text}" for text in one.uncounted)
     if outcome.kept:
         back = f"campaign recover {outcome.runs[-1].id} puts it back"
         yield f"kept as changed: {outcome.kept}; {back}"

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator
 
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.errors import CampaignError
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace

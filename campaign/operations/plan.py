@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from campaign.engine.budget import allowed, price_of
 from campaign.engine.control import Controls
 from campaign.engine.dialling import NOBODY, Ahead
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.connect import is_there
 from campaign.ledger.reads import Ledger
@@ -155,6 +155,7 @@ def open_hosts(
         takes_over=takes_over,
         ahead=ahead,
         services=system.services,
+        secrets=system.secrets,
     )
 
 
@@ -182,25 +183,31 @@ def plan_on(
     playbooks, standing = tuple(map(_seeded, playbooks)), kept.condition(stack)
     with _ledger(workspace) as ledger:
         check_accepted(accepted, system, playbooks, ledger)
-        try:
-            seen, prices = _Seen(hosts), Prices.by(ledger, system, playbooks)
+        seen, prices = _Seen(hosts), Prices.by(ledger, system, playbooks)
+        with _fitting():
             made = make(system, playbooks, seen.read, prices, seen.facts)
             made = with_rules(made, system, ledger, accepted, standing)
             made = keeping.kept_at_the_end(made) if keep else made
-        except PlanError as error:
-            raise CampaignError(Exit.USAGE, str(error)) from error
         kept.refuse_touching(made, stack)
         kept.refuse_not_as_kept(stack, system, hosts)
         refuse_unprinted(playbooks, ledger, workspace.artifacts)
         refuse_unready(made, system, hosts)
-        controls = Controls(system, ledger, playbooks, accepted, standing)
-        refuse_unreproduced(controls)
+        refuse_unreproduced(controls := Controls(system, ledger, playbooks, accepted, standing))
         shows, unlike = tuple(can_show(controls, made)), tuple(incomparable(controls))
         past = prices.past(boot.services for boot in made.boots)
         beyond = _beyond(system, ledger, made)
     return Planned(
         system, playbooks, made, shows, unlike, tuple(_without_undo(made)), past, stack, beyond
     )
+
+
+@contextmanager
+def _fitting() -> Iterator[None]:
+    """Errors: CampaignError (USAGE) for a plan that does not fit the hosts."""
+    try:
+        yield
+    except PlanError as error:
+        raise CampaignError(Exit.USAGE, str(error)) from error
 
 
 def _beyond(system: System, ledger: Ledger | None, made: Plan) -> str:

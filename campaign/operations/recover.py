@@ -10,12 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from campaign.engine.booking import Books
+from campaign.engine.hosts import Hosts
 from campaign.engine.kept import Kept as KeptRun
 from campaign.engine.kept import kept_as_told, kept_on
 from campaign.engine.lapses import HostLapse
 from campaign.engine.putback import Restored, put_back
-from campaign.engine.session import Hosts
 from campaign.engine.together import by_name
+from campaign.engine.watch import Watch
 from campaign.errors import CampaignError, Exit
 from campaign.ledger.connect import is_there
 from campaign.ledger.keeping import KEEP, keep_name
@@ -88,13 +89,18 @@ class _Reach(Struct, frozen=True):
     note: str = ""
 
 
-def recover(workspace: Workspace, accepted: Sequence[str] = (), run: str = "") -> Recovered:
+def recover(
+    workspace: Workspace,
+    accepted: Sequence[str] = (),
+    run: str = "",
+    watch: Watch | None = None,
+) -> Recovered:
     """Puts every host that answers back and closes the runs that nobody is running any more.
 
     What runs keep on purpose stays, but for that of `run`, its id or its beginning. `accepted` are
     paths, HOST:PATH, and ids of commands, that stay as they are now. Works from the hosts'
     journals: an unusable ledger or a broken campaign.yaml does not stop it. A second call finds
-    nothing to do.
+    nothing to do. `watch` is told what is under way.
     Errors: CampaignError (USAGE where nothing is outstanding at an accepted path, or `run` is none
     that keeps anything or was left, REFUSED where another operator holds a host).
     """
@@ -102,7 +108,7 @@ def recover(workspace: Workspace, accepted: Sequence[str] = (), run: str = "") -
     started = clock.now()
     with reach.hosts as hosts:
         absent = _dial(hosts)
-        found = _put_back(workspace, hosts, absent, accepted, run)
+        found = _put_back(workspace, hosts, absent, accepted, run, watch)
     unreached = tuple(Unreached(name, error) for name, error in absent.items())
     done = Recovered(
         found.restored if found.own is None else _both(found.restored, found.own),
@@ -150,6 +156,7 @@ def _put_back(
     absent: Collection[str],
     accepted: Sequence[str],
     run: str,
+    watch: Watch | None,
 ) -> _PutBack:
     """Puts back what is outstanding; then what was interrupted in being kept, and `run`."""
     stack, silent = kept_as_told(hosts, absent)
@@ -157,16 +164,16 @@ def _put_back(
     if wanted is not None:
         refuse_unkept(accepted, wanted, hosts)
     kept = () if wanted else accept(workspace, hosts, absent, accepted)
-    restored = put_back(hosts, absent=absent)
+    restored = put_back(hosts, watch, absent)
     undecided = settle_undecided(hosts, {*absent, *silent}, stack)
     if undecided.runs:
-        restored = _both(restored, put_back(hosts, absent=absent))
+        restored = _both(restored, put_back(hosts, watch, absent))
     restored = replace(restored, remaining=(*restored.remaining, *undecided.remaining))
     own = None
     if wanted is not None and wanted not in undecided.runs and not restored.dirty:
         failed = release(wanted, hosts)
         kept = accept(workspace, hosts, absent, accepted)
-        own = put_back(hosts, absent=absent)
+        own = put_back(hosts, watch, absent)
         own = replace(own, remaining=(*own.remaining, *failed))
     after, silent = kept_as_told(hosts, absent)
     return _PutBack(restored, kept, after, frozenset(silent), wanted, own)
@@ -179,6 +186,7 @@ def _both(first: Restored, later: Restored) -> Restored:
         (*first.cycles, *later.cycles),
         later.remaining,
         (*first.lapses, *later.lapses),
+        (*first.undone, *later.undone),
     )
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from campaign.engine.hosts import Hosts
 from campaign.engine.kept import Kept
-from campaign.engine.session import Hosts
 from campaign.errors import CampaignError, Exit
 from playbooks.hosts.connection import HostError, HostLost
 from playbooks.hosts.host import Host

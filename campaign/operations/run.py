@@ -11,7 +11,8 @@ from campaign.engine.budget import NO_LIMITS, Limits, allowed, price_of
 from campaign.engine.dialling import NOBODY, Ahead
 from campaign.engine.events import Emit
 from campaign.engine.guards import Guards, broken
-from campaign.engine.session import Hosts, Session
+from campaign.engine.hosts import Hosts
+from campaign.engine.session import Session
 from campaign.engine.stop import Stop
 from campaign.engine.together import Beside
 from campaign.errors import CampaignError, Exit
@@ -91,11 +92,9 @@ def ready(
     """Locks the hosts, opens the ledger and plans. `command` is kept with the runs.
 
     `limits` hold beside the campaign's budget; `ahead` has the hosts that are dialled already,
-    `given` is the plan that was confirmed before.
-
-    Errors: LoadError; CampaignError (REFUSED where another operator holds a host, changes are
-    outstanding, trials could not be compared, the budget does not reach or the plan is not the one
-    that was `given`; UNREACHABLE, USAGE).
+    `given` is the plan that was confirmed before. Errors: LoadError; CampaignError (REFUSED where
+    another operator holds a host, changes are outstanding, trials could not be compared, the budget
+    does not reach or the plan is not the one that was `given`; UNREACHABLE, USAGE).
     """
     system, playbooks = load(workspace, request)
     if given is not None:
@@ -113,16 +112,14 @@ def ready(
         holding.result()
         campaign = recorder.set_campaign(system.campaign, system.symptom, system.cost.currency)
         lapses = note_lapses(hosts, Books(recorder, system.cost))
-        planning = (hosts, workspace, system, playbooks, request.accepted, request.keep)
-        make = partial(plan_on, *planning)
+        accepted, keep = request.accepted, request.keep
+        make = partial(plan_on, hosts, workspace, system, playbooks, accepted, keep)
         planned = make() if given is None else as_confirmed(given, make)
         _refuse_incomparable(planned)
-        own = limits.within(allowed(system.budget))
-        with Ledger.open(workspace.ledger) as ledger:
-            _refuse_overspending(planned, ledger, own)
+        own = _affordable(planned, workspace, limits)
         yield Ready(
             workspace, planned, hosts, recorder, redactor, campaign.hash_key,
-            redactor.text(command), request.accepted, own, lapses,
+            redactor.text(command), accepted, own, lapses,
         )  # fmt: skip
 
 
@@ -140,11 +137,15 @@ def _refuse_incomparable(planned: Planned) -> None:
         raise CampaignError(Exit.REFUSED, one.what, one.fix)
 
 
-def _refuse_overspending(planned: Planned, ledger: Ledger, limits: Limits) -> None:
-    lacks = limits.after(ledger.total_cost()).lacks(price_of(planned.plan))
+def _affordable(planned: Planned, workspace: Workspace, limits: Limits) -> Limits:
+    """`limits` with the campaign's own. Errors: CampaignError (REFUSED) for a plan beyond them."""
+    own = limits.within(allowed(planned.system.budget))
+    with Ledger.open(workspace.ledger) as ledger:
+        lacks = own.after(ledger.total_cost()).lacks(price_of(planned.plan))
     if lacks:
         raise CampaignError(
             Exit.REFUSED,
             f"the budget does not reach for this: {lacks}",
             "run less, or raise `budget:` in campaign.yaml",
         )
+    return own

@@ -14,7 +14,7 @@ from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
 from playbooks.hosts.specs import UnitSpec, spec_of
-from playbooks.hosts.unitfacts import UnitFacts
+from playbooks.hosts.unitfacts import HIDDEN, HIDDEN_FIX, UnitFacts
 from playbooks.services import precedence
 from playbooks.system import Availability, CommandSpec, EnvMethod, LogProbe, Service, SystemdSpec
 
@@ -106,7 +106,10 @@ def _service(seen: Seen) -> Iterator[Finding]:
 def _log(seen: Seen) -> Iterator[Finding]:
     """Whether the log of a unit is where it will be looked for."""
     unit = seen.service.manager
-    if seen.facts and seen.facts.logs_to_file and isinstance(unit, SystemdSpec) and not unit.log:
+    if seen.facts and seen.facts.log_hidden:
+        what = f"{HIDDEN}: no step and no probe will see its log"
+        yield seen.finding("log", what, "warn", HIDDEN_FIX)
+    elif seen.facts and seen.facts.logs_to_file and isinstance(unit, SystemdSpec) and not unit.log:
         what = "its log goes to a file, and the journal has none of it"
         fix = f"name the file, systemd: {{unit: {unit.unit}, log: PATH}}"
         yield seen.finding("log", what, "warn", fix)
@@ -151,6 +154,15 @@ def _env(seen: Seen) -> Iterator[Finding]:
     what = f"env steps can write {env.path}"
     yield seen.finding("env", what if losing else f"{what}, and nothing beats it")
     yield from losing
+    yield from _other_names(seen, env)
+
+
+def _other_names(seen: Seen, env: EnvMethod) -> Iterator[Finding]:
+    others = seen.host.read(*env.place)[0].names - 1
+    if others:
+        names = "another name" if others == 1 else f"{others} other names"
+        what = f"{env.path} has {names} (hard links): env steps leave what stands there as it is"
+        yield seen.finding("env", what, "warn", f"see which: find / -xdev -samefile {env.path}")
 
 
 def _after(seen: Seen, env: EnvMethod, name: str) -> tuple[precedence.Layer, ...]:
@@ -239,7 +251,9 @@ def _own_files(seen: Seen) -> Iterator[str]:
     if seen.service.env is not None:
         yield seen.service.env.path
     if seen.facts is not None:
-        yield from (seen.facts.fragment, *seen.facts.dropins, *seen.facts.env_files)
+        made = (seen.facts.fragment, *seen.facts.dropins)
+        yield from (path for path in made if "/systemd/generator" not in path)  # at each reload
+        yield from seen.facts.env_files
     yield from precedence.files(seen.service, seen.facts)
 
 

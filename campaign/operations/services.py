@@ -8,9 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from campaign.engine import cycle
+from campaign.engine.hosts import Hosts
 from campaign.engine.lived import CycleFailed
 from campaign.engine.preflight import refuse_outstanding
-from campaign.engine.session import Hosts
 from campaign.engine.stop import Stop
 from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import open_hosts

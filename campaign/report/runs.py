@@ -1,6 +1,6 @@
 """What the report says about one run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from campaign.ledger import records
 from campaign.ledger.costs import Costs
 from campaign.ledger.keeping import kept_edits, stays
+from campaign.ledger.naming import boot_name
 from campaign.ledger.query import mapping
 from campaign.ledger.reads import Ledger
 from campaign.ledger.whole import Whole
@@ -121,14 +122,14 @@ def _collect(
     return RunPart(
         record=run,
         hypotheses=whole.hypotheses,
-        trials=_trials(whole.observations, whole.tallies),
+        trials=_trials(whole),
         changes=_changes(run.id, whole.edits, whole.boots, shown),
         environment=_environment(whole.boots),
         conditions=_conditions(whole.observations),
         effects=_effects(whole.boots),
         restart_faults=tuple(_restart_faults(whole.cycles)),
         splits=tuple(map(str, splits_of(whole.attributes))),
-        mismatches=tuple(map(_mismatches, whole.comparisons)),
+        mismatches=_compared(whole.comparisons, whole.boots),
         latencies=tuple(map(str, whole.latencies)),
         transcripts=_transcripts(run.id, whole),
         judgements=collect_judgements(whole.verdicts),
@@ -149,19 +150,26 @@ def _transcripts(run: str, whole: Whole) -> str:
     return f"'campaign runs show {run} --session N'{which}"
 
 
-def _trials(
-    observations: Iterable[records.Observation], tallies: Mapping[str, Tally]
-) -> tuple[Trials, ...]:
+def _trials(whole: Whole) -> tuple[Trials, ...]:
     arms: dict[str, Trials] = {}
-    for one in observations:
+    for one in whole.observations:
         arm = arms.get(one.arm, Trials(one.arm, Tally()))
-        found = tallies.get(one.id, Tally())
+        found = whole.tallies.get(one.id, Tally())
         if one.invalid is None:
-            arms[one.arm] = replace(arm, tally=arm.tally + found)
-        else:
-            reason = f"{counted(found.counts.total, 'trial')} not counted: {one.invalid}"
-            arms[one.arm] = replace(arm, invalid=(*arm.invalid, reason))
+            arm = replace(arm, tally=arm.tally + found)
+        reason = _uncounted(one, found, whole.steps)
+        arms[one.arm] = replace(arm, invalid=(*arm.invalid, *reason))
     return tuple(arms.values())
+
+
+def _uncounted(
+    observed: records.Observation, found: Tally, steps: Iterable[records.Step]
+) -> Iterator[str]:
+    """Why its trials do not count, where none does."""
+    if observed.invalid is not None:
+        yield f"{counted(found.counts.total, 'trial')} not counted: {observed.invalid}"
+    elif found.counts.censored and not found.counts.n and not found.exposure:
+        yield next((one.detail for one in steps if one.id == observed.step), "")
 
 
 def _changes(
@@ -237,6 +245,14 @@ def _restart_faults(cycles: Iterable[records.Cycle]) -> Iterable[str]:
             yield f"killed after its time to stop was over: {', '.join(cycle.killed.split())}"
         if cycle.outcome != "healthy":
             yield f"restart of {', '.join(cycle.services.split())} {cycle.outcome}"
+
+
+def _compared(
+    comparisons: Iterable[records.Comparison], boots: Sequence[records.Boot]
+) -> tuple[str, ...]:
+    """Each comparison, by its boot where there are several."""
+    named = ((boot_name(boots, one.boot), _mismatches(one)) for one in comparisons)
+    return tuple(f"{boot}: {text}" if boot else text for boot, text in named)
 
 
 def _mismatches(found: records.Comparison) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from textual.dom import DOMNode
 
-from campaign.engine.session import Hosts
+from campaign.engine.hosts import Hosts
 from campaign.errors import CampaignError
 from campaign.operations.plan import Planned, Request, plan
 from campaign.workspace import Workspace

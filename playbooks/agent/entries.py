@@ -48,13 +48,18 @@ class Entry(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command whose effect is outstanding. `check` exits 0 while the effect is in place."""
+    """A command whose effect is outstanding. `check` exits 0 while the effect is in place.
+
+    `secrets` names the variables that it was given beside the agent's own: their values are
+    nowhere but in the memory of an agent.
+    """
 
     id: str
     do: Tuple[str, ...]
     undo: Tuple[str, ...]
     check: Optional[Tuple[str, ...]]
     cwd: str
+    secrets: Tuple[str, ...] = ()
 
 
 class Trace(NamedTuple):
@@ -86,6 +91,7 @@ def command(fields: Dict[str, Any]) -> Command:
         undo=tuple(fields["undo"]),
         check=None if check is None else tuple(check),
         cwd=fields["cwd"],
+        secrets=tuple(fields.get("secrets", ())),
     )
 
 

@@ -33,11 +33,12 @@ ABSENT = State(None, 0o644, 0, 0, 0, {})
 
 
 class Live(NamedTuple):
-    """A file as it was read. `stamp` changes whenever anyone touches it."""
+    """A file as it was read, with `names` names. `stamp` changes whenever anyone touches it."""
 
     state: State
     content: Optional[bytes]
     stamp: Optional[Tuple[int, ...]]
+    names: int = 1
 
 
 def sha256(content: Optional[bytes]) -> Optional[str]:
@@ -59,7 +60,7 @@ def look(at: Place) -> Live:
         with _opened(at, os.O_RDONLY) as fd, open(fd, "rb", closefd=False) as file:
             info = os.fstat(fd)
             content = file.read()
-            return Live(_state(fd, info, content), content, _stamp(info))
+            return Live(_state(fd, info, content), content, _stamp(info), info.st_nlink)
     except FileNotFoundError:
         return Live(ABSENT, None, None)
     except OSError as error:
@@ -272,7 +273,8 @@ def read(_session: Session, request: Header, _body: bytes) -> Tuple[Header, byte
     """Verb: the state and content of `path` below `root`, as process `pid` sees it where given."""
     with place(request["root"], request["path"], request.get("pid")) as at:
         live = look(at)
-    return {"where": at.where, "state": live.state._asdict()}, live.content or b""
+    found = {"where": at.where, "state": live.state._asdict(), "names": live.names}
+    return found, live.content or b""
 
 
 def tail(_session: Session, request: Header, _body: bytes) -> Tuple[Header, bytes]:

@@ -265,12 +265,24 @@ def note_restart(session: Session, request: Header, _body: bytes) -> Tuple[Heade
 
 
 def note_command(session: Session, request: Header, _body: bytes) -> Tuple[Header, bytes]:
-    """Verb: notes a command, before it is run, with what takes it back."""
+    """Verb: notes a command, before it is run, with what takes it back; `env` is what it is given
+
+    beside the agent's own environment.
+    """
     require(session)
     journal, noted = load(session.state_dir), command(request["command"])
+    noted = noted._replace(secrets=tuple(sorted(request["env"])))
+    session.secrets.update(request["env"])
     journal.begin(request["run"], request["who"], None)
     journal.commands = [one for one in journal.commands if one.id != noted.id] + [noted]
     journal.save()
+    return {}, b""
+
+
+def entrust(session: Session, request: Header, _body: bytes) -> Tuple[Header, bytes]:
+    """Verb: values of variables, for the undo of commands that another agent noted."""
+    require(session)
+    session.secrets.update(request["env"])
     return {}, b""
 
 
@@ -321,6 +333,7 @@ VERBS = {
     "journal": show,
     "note_restart": note_restart,
     "note_command": note_command,
+    "entrust": entrust,
     "close_command": close_command,
     "forget": forget,
     "settle": settle,

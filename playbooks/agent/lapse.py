@@ -4,9 +4,10 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 
 class Cycle(NamedTuple):
-    """The restart that it took; by service what came of stopping, starting and waiting for it.
+    """A restart that it took; by service what came of stopping, starting and waiting for it.
 
-    Times are seconds since the epoch. `failed` says what kept it from a good end.
+    Times are seconds since the epoch. `batch` is which one of a rollout it was, if any; `failed`
+    says what kept it from a good end.
     """
 
     services: Tuple[str, ...]
@@ -14,6 +15,7 @@ class Cycle(NamedTuple):
     stopped: Dict[str, Any]
     started: Dict[str, Any]
     healthy: Dict[str, Any]
+    batch: Optional[int] = None
     failed: str = ""
 
 
@@ -32,14 +34,18 @@ class Lapse(NamedTuple):
     ended_at: Optional[float] = None
     restored: Tuple[str, ...] = ()
     undone: Tuple[str, ...] = ()
-    cycle: Optional[Cycle] = None
+    cycles: Tuple[Cycle, ...] = ()
 
     def as_json(self) -> Dict[str, Any]:
-        return {**self._asdict(), "cycle": self.cycle and self.cycle._asdict()}
+        return {**self._asdict(), "cycles": [one._asdict() for one in self.cycles]}
 
 
 def from_json(fields: Dict[str, Any]) -> Lapse:
     """A lapse from its JSON."""
-    cycle = fields["cycle"] and Cycle(**fields["cycle"])
-    made = Lapse(**{**fields, "cycle": cycle and cycle._replace(services=tuple(cycle.services))})
-    return made._replace(restored=tuple(made.restored), undone=tuple(made.undone))
+    cycles = (Cycle(**one) for one in fields["cycles"])
+    made = Lapse(**{**fields, "cycles": ()})
+    return made._replace(
+        restored=tuple(made.restored),
+        undone=tuple(made.undone),
+        cycles=tuple(one._replace(services=tuple(one.services)) for one in cycles),
+    )

@@ -1,5 +1,7 @@
 """An agent whose operator is gone: it waits for the lease, then puts its host back by itself.
 
+Replicas that restarted in batches do so again, in turn (see turns.py).
+
 What the operator had it spawn has ended by then. It still holds the host's lock, and lets it go to
 an operator that comes back (see lock.py). Time runs on the monotonic clock: a clock that is set
 neither shortens the lease nor makes it longer.
@@ -8,12 +10,13 @@ neither shortens the lease nor makes it longer.
 import contextlib
 import os
 import time
-from typing import Callable
+from typing import Callable, Tuple
 
 from playbooks.agent import clock, lock, putback, reserve, restart
 from playbooks.agent.journal import Journal, load
 from playbooks.agent.lapse import Lapse
 from playbooks.agent.session import Session, VerbError
+from playbooks.agent.turns import turns
 from playbooks.agent.wake import Wake
 
 LOOK_EVERY_S = 5.0
@@ -34,14 +37,13 @@ def see_out(session: Session, wake: Wake, let_go: Callable[[], None]) -> None:
     if _runs_out(session, wake):
         lock.announce(session, lapsed=True)
         with contextlib.suppress(VerbError, OSError):  # it stays outstanding: recover says why
-            put_back(session)
-    else:
-        lock.announce(session, ending=True)
+            put_back(session, wake)
+    lock.announce(session, ending=True)
 
 
-def _runs_out(session: Session, wake: Wake) -> bool:
-    """Waits for the end of the lease; False where this agent is to go before."""
-    until = session.heard_at + session.lease_s
+def _runs_out(session: Session, wake: Wake, more_s: float = 0.0) -> bool:
+    """Waits for the end of the lease, and `more_s`; False where this agent is to go before."""
+    until = session.heard_at + session.lease_s + more_s
     lock.announce(session, waits_until=until)
     while True:
         left = until - time.monotonic()
@@ -58,7 +60,7 @@ def _outstanding(session: Session) -> bool:
         return False
 
 
-def put_back(session: Session) -> None:
+def put_back(session: Session, wake: Wake) -> None:
     """Restores every base, restarts what ran a change, and notes all of it in the journal.
 
     That it has begun is noted first: an operator that comes back meanwhile must not go on. What
@@ -74,22 +76,33 @@ def put_back(session: Session) -> None:
     answer, _ = putback.put_back(session, {"paths": None}, b"")
     lapse = lapse._replace(restored=tuple(answer["restored"]), undone=tuple(answer["undone"]))
     _replace_last(session, lapse)
-    lapse = _restart(session, lapse)
-    failed = bool(answer["conflicts"] or (lapse.cycle and lapse.cycle.failed))
-    lapse = lapse._replace(ended_at=clock.now())
-    _replace_last(session, lapse, settled=not failed)
+    lapse, through = _restart(session, wake, lapse)
+    if through:
+        failed = bool(answer["conflicts"] or any(one.failed for one in lapse.cycles))
+        lapse = lapse._replace(ended_at=clock.now())
+        _replace_last(session, lapse, settled=not failed)
 
 
-def _restart(session: Session, lapse: Lapse) -> Lapse:
-    """The lapse with the restart that it took. That it is due is in the journal first."""
+def _restart(session: Session, wake: Wake, lapse: Lapse) -> Tuple[Lapse, bool]:
+    """The lapse with the restarts that it took, and whether this agent saw all of them to an end.
+
+    That they are due is in the journal first. One that fails is the last one.
+    """
     journal = load(session.state_dir)
-    chosen = restart.due(journal)
-    if not chosen:
-        return lapse
-    names = [one.name for one in chosen]
-    journal.restarting = list(dict.fromkeys([*journal.restarting, *names]))
-    journal.save()
-    return lapse._replace(cycle=restart.cycle(session, chosen))
+    due = restart.due(journal)
+    journal.restarting = list(dict.fromkeys([*journal.restarting, *(one.name for one in due)]))
+    if due:
+        journal.save()
+    for turn in turns(journal, due):
+        if turn.after_s and not _runs_out(session, wake, turn.after_s):
+            return lapse, False
+        lock.announce(session, lapsed=True)
+        cycle = restart.cycle(session, turn.services, turn.batch)
+        lapse = lapse._replace(cycles=(*lapse.cycles, cycle))
+        _replace_last(session, lapse)
+        if cycle.failed:
+            break
+    return lapse, True
 
 
 def _replace_last(session: Session, lapse: Lapse, settled: bool = False) -> None:

@@ -28,16 +28,21 @@ def take(session: Session, who: str, run: str, takes_over: bool = False) -> None
 
     An agent that waits for an operator that is gone (see lease.py) is sent away where this one
     `takes_over`. Raises VerbError("locked") naming the holder: `who`, `pid` (of its agent),
-    `since` (seconds since the epoch), `run`; `waits_until` (also) where its operator is gone.
+    `since` (seconds since the epoch), `run`; `waits_until` (also) where its operator is gone;
+    VerbError("no-journal") where nothing can be written in the state directory.
     """
-    durable.make_private_dir(session.state_dir)
-    fd = os.open(_path(session.state_dir), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        _acquire(fd, takes_over)
-    except VerbError:
-        os.close(fd)
-        raise
-    _write(fd, {"who": who, "pid": os.getpid(), "since": time.time(), "run": run})
+        durable.make_private_dir(session.state_dir)
+        fd = os.open(_path(session.state_dir), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _acquire(fd, takes_over)
+            _write(fd, {"who": who, "pid": os.getpid(), "since": time.time(), "run": run})
+        except (VerbError, OSError):
+            os.close(fd)
+            raise
+    except OSError as error:
+        what = f"no journal can be kept in {session.state_dir}: {error.strerror}"
+        raise VerbError("no-journal", what) from None
     session.lock = fd
 
 

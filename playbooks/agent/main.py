@@ -48,7 +48,7 @@ def hello(session: Session, request: Header, _body: bytes) -> Tuple[Header, byte
 
     It may be silent for `lease_s` then. With `takes_over` it comes for what another one left.
 
-    Raises VerbError: "locked", "journal-damaged", "journal-newer".
+    Raises VerbError: "locked", "no-journal", "journal-damaged", "journal-newer".
     """
     reaped = []
     if request["lock"]:

@@ -77,7 +77,8 @@ class State(NamedTuple):
 class LogPiece(NamedTuple):
     """Whole lines of a log. `cursor`: where to read on; `end`: up to where; `done`: it is there.
 
-    Lost before or among them: `lost_bytes`, `lost_messages`; `gap`: it is not known how much.
+    Lost before or among them: `lost_bytes`, `lost_messages`; `gap`: it is not known how much;
+    `damaged`: nor of what its manager could not read.
     """
 
     data: bytes
@@ -87,6 +88,7 @@ class LogPiece(NamedTuple):
     lost_bytes: int = 0
     lost_messages: int = 0
     gap: bool = False
+    damaged: bool = False
 
 
 class Follow(ABC):

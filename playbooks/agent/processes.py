@@ -6,11 +6,10 @@ import os
 import re
 from typing import Any, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
 
-from playbooks.agent import procfs
+from playbooks.agent import procfs, sockets
 from playbooks.agent.session import Handler, Session
 
 _ASSIGNMENT = re.compile(rb"[^=\0]+=")
-_LISTEN = "0A"
 _DIGEST_HEX = 16
 
 Reply = Tuple[Dict[str, Any], bytes]
@@ -76,26 +75,12 @@ def is_blanked(data: bytes) -> bool:
 
 def listening(_session: Session, request: Dict[str, Any], _body: bytes) -> Reply:
     """Who listens on each of `ports` (TCP over IPv4 and IPv6): [port, pids]; pid 0: unknown."""
-    wanted = frozenset(request["ports"])
-    sockets: Dict[str, int] = {}
-    for name in ("tcp", "tcp6"):
-        sockets.update(_listening_sockets(f"/proc/net/{name}", wanted))
-    owners = _owners(frozenset(sockets)) if sockets else {}
+    held = sockets.listening(frozenset(request["ports"]))
+    owners = _owners(held) if held else {}
     found: Dict[int, Set[int]] = {}
-    for inode, port in sockets.items():
+    for inode, port in held.items():
         found.setdefault(port, set()).update(owners.get(inode, {0}))
     return {"ports": [[port, sorted(pids)] for port, pids in sorted(found.items())]}, b""
-
-
-def _listening_sockets(path: str, ports: FrozenSet[int]) -> Dict[str, int]:
-    """The inodes of listening sockets with their ports."""
-    try:
-        with open(path, encoding="ascii") as file:
-            rows = [line.split() for line in file][1:]
-    except FileNotFoundError:  # a kernel without IPv6
-        return {}
-    pairs = ((row[9], int(row[1].rpartition(":")[2], 16)) for row in rows if row[3] == _LISTEN)
-    return {inode: port for inode, port in pairs if port in ports}
 
 
 def _owners(inodes: Iterable[str]) -> Dict[str, Set[int]]:

@@ -5,10 +5,11 @@ is someone else's, stays as it is, and the operator is told exactly what to do.
 """
 
 import os
+import re
 import shlex
 import signal
 import subprocess
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import Collection, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from playbooks.agent import reserve
 from playbooks.agent.directories import make, missing, remove_empty
@@ -76,7 +77,8 @@ def put_back(session: Session, request: Header, _body: bytes) -> Tuple[Header, b
     paths = request["paths"]
     if paths is None:
         reserve.release(session.state_dir)
-        _undo_all(journal, outcome)
+        for command in journal.commands[::-1]:
+            _take_back(journal, command, outcome, session.secrets)
     for where, entry in list(journal.entries.items())[::-1]:
         if paths is None or where in paths:
             _put_back_file(journal, entry, outcome)
@@ -92,13 +94,8 @@ def undo_commands(session: Session, request: Header, _body: bytes) -> Tuple[Head
     journal, outcome = load(session.state_dir), Outcome()
     for command in journal.commands[::-1]:
         if command.id in request["ids"]:
-            _take_back(journal, command, outcome)
+            _take_back(journal, command, outcome, session.secrets)
     return outcome.as_json(), b""
-
-
-def _undo_all(journal: Journal, outcome: Outcome) -> None:
-    for command in journal.commands[::-1]:
-        _take_back(journal, command, outcome)
 
 
 def _put_back_file(journal: Journal, entry: Entry, outcome: Outcome) -> None:
@@ -184,17 +181,51 @@ def _impossible(journal: Journal, entry: Entry, error: VerbError) -> Conflict:
     return Conflict(where, entry.base.sha256, None, journal.base_copy(entry), what)
 
 
-def _take_back(journal: Journal, command: Command, outcome: Outcome) -> None:
+def _take_back(
+    journal: Journal, command: Command, outcome: Outcome, secrets: Mapping[str, str]
+) -> None:
     """Undoes a command, unless its check says that there is nothing to undo."""
-    if command.check is None or _run(command.check, command.cwd).ok:
-        ended = _run(command.undo, command.cwd)
-        still = command.check is not None and _run(command.check, command.cwd).ok
-        if still or (command.check is None and not ended.ok):
-            outcome.conflicts.append(_not_undone(command, ended))
-            return
+    failed = _undo(command, secrets)
+    if failed:
+        outcome.conflicts.append(_not_undone(command, failed))
+        return
     journal.commands.remove(command)
     journal.save()
     outcome.undone.append(command.id)
+
+
+def _undo(command: Command, secrets: Mapping[str, str]) -> str:
+    """How the undo failed, in words; nothing where the effect is gone.
+
+    An undo that names a secret which is not known would do something else: it is not run.
+    """
+    env = {name: secrets[name] for name in command.secrets if name in secrets}
+    lacking = [name for name in command.secrets if name not in secrets]
+    check, cwd = command.check, command.cwd
+    if check is not None and not _named(check, lacking) and not _run(check, cwd, env).ok:
+        return ""
+    needed = _named((*command.undo, *(check or ())), lacking)
+    if needed:
+        return f"was not run without {_secrets(needed)}"
+    ended = _run(command.undo, cwd, env)
+    stands = not ended.ok if check is None else _run(check, cwd, env).ok
+    if not stands:
+        return ""
+    return f"{ended.how}, without {_secrets(lacking)}" if lacking else ended.how
+
+
+def _named(argv: Sequence[str], names: Iterable[str]) -> List[str]:
+    """Which of these variables the words of a command name."""
+    return [name for name in names if re.search(rf"\b{name}\b", " ".join(argv))]
+
+
+def _secrets(names: Sequence[str]) -> str:
+    several = len(names) > 1
+    word = "secrets" if several else "secret"
+    return (
+        f"the {word} {', '.join(names)}, which {'are' if several else 'is'} not set: set what "
+        "secrets: in campaign.yaml reads, then campaign recover"
+    )
 
 
 class _Ended(NamedTuple):
@@ -202,27 +233,29 @@ class _Ended(NamedTuple):
     how: str
 
 
-def _not_undone(command: Command, ended: _Ended) -> Conflict:
+def _not_undone(command: Command, how: str) -> Conflict:
     undo = " ".join(shlex.quote(word) for word in command.undo)
     do = " ".join(shlex.quote(word) for word in command.do)
     what = (
-        f"the effect of `{do}` is still there: `{undo}` {ended.how}. Undo it by hand in "
+        f"the effect of `{do}` is still there: `{undo}` {how}. Undo it by hand in "
         f"{shlex.quote(command.cwd)}, then campaign recover; or keep it: "
         f"campaign recover --accept {shlex.quote(command.id)}"
     )
     return Conflict(command.id, None, None, None, what)
 
 
-def _run(argv: Sequence[str], cwd: str) -> _Ended:
+def _run(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> _Ended:
     """Runs a command for at most COMMAND_LIMIT_S; then its whole process group is ended.
 
     Its output goes to memory rather than a pipe, so that a daemon it starts may keep it open.
+    What it says of the values of `env` is taken out.
     """
     output = os.memfd_create("output")
     try:
         process = subprocess.Popen(
             argv,
             cwd=cwd,
+            env={**os.environ, **env},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -234,7 +267,7 @@ def _run(argv: Sequence[str], cwd: str) -> _Ended:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             return _Ended(False, f"did not end within {COMMAND_LIMIT_S:.0f} s")
-        said = _last_line(output)
+        said = _last_line(output, env.values())
     except OSError as error:
         return _Ended(False, f"could not be started: {error.strerror}")
     finally:
@@ -242,10 +275,14 @@ def _run(argv: Sequence[str], cwd: str) -> _Ended:
     return _Ended(code == 0, f"exited {code}" + (f" ({said})" if said else ""))
 
 
-def _last_line(output: int) -> str:
-    start = max(os.fstat(output).st_size - _TAIL, 0)
-    lines = os.pread(output, _TAIL, start).decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else ""
+def _last_line(output: int, secrets: Collection[str]) -> str:
+    tail = _TAIL + max(map(len, secrets), default=0)
+    start = max(os.fstat(output).st_size - tail, 0)
+    text = os.pread(output, tail, start).decode("utf-8", "replace")
+    for value in secrets:
+        text = text.replace(value, "[redacted]")
+    lines = text.strip().splitlines()
+    return lines[-1][-_TAIL:] if lines else ""
 
 
 VERBS = {"put_back": put_back, "undo_commands": undo_commands}

@@ -5,7 +5,7 @@ hosts that restart with them are seen to by the agents there.
 """
 
 import time
-from typing import Any, Dict, List, NamedTuple, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from playbooks.agent import clock, health, processes, services
 from playbooks.agent.journal import RELOADED, Journal
@@ -59,7 +59,7 @@ def due(journal: Journal) -> List[Known]:
 
 def _is_due(service: Known, journal: Journal) -> bool:
     state = service.managed.state()
-    if service.name in journal.restarting and not (state.running and _answers(service)):
+    if service.name in journal.restarting and not is_well(service):
         return True
     if RELOADED + service.name in journal.restarting:
         return True  # nobody is there to reload it: a restart reads the files again, too
@@ -67,8 +67,10 @@ def _is_due(service: Known, journal: Journal) -> bool:
     return any(begin <= start <= end for begin, end in spans for start in state.starts)
 
 
-def _answers(service: Known) -> bool:
-    """Whether its probes hold now; a log is not asked."""
+def is_well(service: Known) -> bool:
+    """Whether it runs and its probes hold now; a log is not asked."""
+    if not service.managed.state().running:
+        return False
     asked = [one["probe"] for one in service.checks if one["probe"]["kind"] != "log"]
     return all(Prober(probe, _no_log)().ok for probe in asked)
 
@@ -77,9 +79,12 @@ def _no_log() -> Any:
     raise VerbError("bad-request", "a log is not asked here")
 
 
-def cycle(session: Session, chosen: Sequence[Known]) -> Cycle:
-    """Stops `chosen` in reverse order, starts them in order, and waits until all are healthy."""
-    lived = Cycle(tuple(one.name for one in chosen), clock.now(), {}, {}, {})
+def cycle(session: Session, chosen: Sequence[Known], batch: Optional[int]) -> Cycle:
+    """Stops `chosen` in reverse order, starts them in order, and waits until all are healthy.
+
+    They are a `batch` of a rollout, or None.
+    """
+    lived = Cycle(tuple(one.name for one in chosen), clock.now(), {}, {}, {}, batch)
     try:
         for one in reversed(chosen):
             stopped = one.managed.stop(one.said["stop_timeout_s"])

@@ -30,7 +30,8 @@ class Session:
     `write` takes all the bytes it is given. `closing` is set once the operator is gone or the
     agent was told to end; `lock` is the descriptor of the host's lock while this agent holds it.
     `heard_at` (monotonic clock) is when the operator was heard last, `lease_s` how long it may be
-    silent or gone, and `left` whether it went in good order.
+    silent or gone, and `left` whether it went in good order. `secrets` are values of variables for
+    the undo of commands; they are never written down.
     """
 
     def __init__(self, state_dir: str, write: Callable[[bytes], object]) -> None:
@@ -40,6 +41,7 @@ class Session:
         self.heard_at = time.monotonic()
         self.lease_s = 0.0
         self.left = False
+        self.secrets: Dict[str, str] = {}
         self._write = write
         self._pipe = threading.Lock()
         self._flow = _Flow()

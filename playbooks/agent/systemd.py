@@ -67,7 +67,8 @@ class Unit(Managed):
         """What systemd has read of its files. Errors: "unit-not-found", "masked"."""
         seen = self._manager.show(self.unit, FACTS)
         Seen(self.unit, {**dict.fromkeys(Seen.PROPERTIES, ""), **seen}).require_usable()
-        return {**facts_of(seen), "need_reload": self._need_reload(seen)}
+        hidden = self._file is None and journald.is_hidden()
+        return {**facts_of(seen), "need_reload": self._need_reload(seen), "log_hidden": hidden}
 
     def start(self) -> Started:
         """Errors: "unit-not-found", "masked", "bad-unit", "running", "start-failed",
@@ -75,7 +76,7 @@ class Unit(Managed):
         "start-limit", "denied".
         """
         was_held = self._manager.holds(self.unit)
-        shown = self._manager.show(self.unit, (*Seen.PROPERTIES, *_FILES))
+        shown = self._manager.show(self.unit, (*Seen.PROPERTIES, *_FILES, "LogNamespace"))
         before = Seen(self.unit, shown)
         before.require_usable()
         stopped = _stops.pop((self._user, self.unit), None)
@@ -83,7 +84,7 @@ class Unit(Managed):
             return self._started(stopped.cursor)  # by its socket: somebody asked for it
         if before.up:
             raise VerbError("running", f"{self.name} runs already, {before.word}: stop it first")
-        newest = self._file or journald.Newest()
+        newest = self._file or journald.Newest(shown["LogNamespace"])
         self._read_again(shown, was_held)
         with suppress(VerbError):  # systemd may not know it
             self._manager.reset_failed(self.unit)  # its count of recent starts, too
@@ -204,7 +205,9 @@ class Unit(Managed):
         )
 
     def log_end(self) -> Cursor:
-        return self._file.end() if self._file else journald.newest()
+        if self._file:
+            return self._file.end()
+        return journald.newest(self._known["LogNamespace"])
 
     def last_start(self) -> Optional[Cursor]:
         return None
@@ -225,12 +228,15 @@ class Unit(Managed):
         """Its file, or what the journal has of it; of one invocation, where that is given."""
         if self._file:
             return self._file
-        return journald.Journal(self.name, self._id, user=self._user, invocation=invocation)
+        own, apart = self._known["Id"] or self.unit, self._known["LogNamespace"]
+        return journald.Journal(
+            self.name, own, user=self._user, namespace=apart, invocation=invocation
+        )
 
     @functools.cached_property
-    def _id(self) -> str:
-        """The unit's own name, which its processes and its log go by; `unit` may be an alias."""
-        return self._manager.show(self.unit, ("Id",))["Id"] or self.unit
+    def _known(self) -> Dict[str, str]:
+        """What its log goes by: the unit's own name, for which `unit` may be an alias."""
+        return self._manager.show(self.unit, ("Id", "LogNamespace"))
 
 
 class _Invocation(Life):

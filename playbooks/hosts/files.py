@@ -10,6 +10,8 @@ from playbooks.edits import FileState
 from playbooks.hosts.connection import Connection
 from playbooks.hosts.lapse import Lapse, lapse_of
 
+NO_VARIABLES: Mapping[str, str] = {}
+
 
 class Change(Struct, frozen=True):
     """One file's change: `path` relative to `root`, to `content` (None: no file).
@@ -135,7 +137,7 @@ class FileVerbs:
         "too-large" (over 1 GiB), "no-process".
         """
         header, body = self.connection.call("read", root=root, path=path, pid=pid)
-        state = FileState(**header["state"])
+        state = FileState(**header["state"], names=header["names"])
         return state, None if state.sha256 is None else body
 
     def tail(self, root: str, path: str, offset: int, max_bytes: int) -> Tail:
@@ -251,11 +253,13 @@ class FileVerbs:
         cwd: str,
         *,
         run: str,
+        env: Mapping[str, str] = NO_VARIABLES,
     ) -> None:
         """Notes a command before it is run; put_back undoes noted ones, the last one first.
 
         `check` exits 0 while the effect is in place: nothing is undone where it does not, and an
-        undo (at most 60 s) after which it still does is a conflict. HostError "outstanding".
+        undo (at most 60 s) after which it still does is a conflict. Both are given `env`, of which
+        the names alone are written down. HostError "outstanding".
         """
         noted = {
             "id": id,
@@ -264,7 +268,11 @@ class FileVerbs:
             "check": None if check is None else list(check),
             "cwd": cwd,
         }
-        self.connection.call("note_command", command=noted, run=run, who=self.who)
+        self.connection.call("note_command", command=noted, run=run, who=self.who, env=dict(env))
+
+    def entrust(self, env: Mapping[str, str]) -> None:
+        """Gives what the undo of commands that are noted already may need of `env`."""
+        self.connection.call("entrust", env=dict(env))
 
     def close_command(self, id: str) -> None:
         """Lets go of a noted command: its effect is gone, or meant to stay."""

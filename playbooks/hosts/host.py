@@ -89,8 +89,8 @@ class Host(FileVerbs, StackVerbs, ProcessVerbs, SurveyVerbs, TestimonyVerbs):
         `lease_s`, or gone that long, the agent puts the host back by itself. With `takes_over`
         one that waits for another operator makes way.
 
-        HostError kinds: "locked" (detail: who, pid, since, run of the holder), "journal-damaged",
-        "journal-newer". The channel is closed where this fails.
+        HostError kinds: "locked" (detail: who, pid, since, run of the holder), "no-journal",
+        "journal-damaged", "journal-newer". The channel is closed where this fails.
         """
         connection = Connection(channel, name)
         try:

@@ -9,13 +9,17 @@ from playbooks.hosts.processes import Health, Started, Stopped
 
 
 class LapseCycle(Struct, frozen=True):
-    """The restart that it took, by service; `failed` says what kept it from a good end."""
+    """A restart that it took, by service; `failed` says what kept it from a good end.
+
+    `batch` is which one of a rollout it was, if any.
+    """
 
     services: tuple[str, ...]
     requested_at: float
     stopped: Mapping[str, Stopped]
     started: Mapping[str, Started]
     healthy: Mapping[str, Health]
+    batch: int | None
     failed: str
 
 
@@ -33,13 +37,13 @@ class Lapse(Struct, frozen=True):
     ended_at: float | None
     restored: tuple[str, ...]
     undone: tuple[str, ...]
-    cycle: LapseCycle | None
+    cycles: tuple[LapseCycle, ...]
 
 
 def lapse_of(facts: Mapping[str, Any]) -> Lapse:
     """A lapse, from an agent's answer."""
     found = {**facts, "restored": tuple(facts["restored"]), "undone": tuple(facts["undone"])}
-    return Lapse(**{**found, "cycle": _cycle(facts["cycle"]) if facts["cycle"] else None})
+    return Lapse(**{**found, "cycles": tuple(map(_cycle, facts["cycles"]))})
 
 
 def _cycle(facts: Mapping[str, Any]) -> LapseCycle:
@@ -49,5 +53,6 @@ def _cycle(facts: Mapping[str, Any]) -> LapseCycle:
         stopped={name: Stopped(**one) for name, one in facts["stopped"].items()},
         started={name: Started(**one) for name, one in facts["started"].items()},
         healthy={name: Health(**one) for name, one in facts["healthy"].items()},
+        batch=facts["batch"],
         failed=facts["failed"],
     )

@@ -12,12 +12,17 @@ Cursor = int | str
 
 
 class Lost(Struct, frozen=True):
-    """What a log no longer had: `gap` means that it is not known how much; false for nothing."""
+    """What a log no longer had; false for nothing.
+
+    `gap` means that it is not known how much rotated away, and `damaged` that its files are, so
+    that it is not known what they held.
+    """
 
     bytes: int = 0
     messages: int = 0
     gap: bool = False
     dropped: int = 0
+    damaged: bool = False
 
     def __bool__(self) -> bool:
         return self.count > 0
@@ -28,17 +33,19 @@ class Lost(Struct, frozen=True):
             self.messages + other.messages,
             self.gap or other.gap,
             self.dropped + other.dropped,
+            self.damaged or other.damaged,
         )
 
     @property
     def count(self) -> int:
         """At least how many bytes, messages or checkpoints were lost."""
-        return self.bytes + self.messages + self.gap + self.dropped
+        return self.bytes + self.messages + self.gap + self.dropped + self.damaged
 
     def __str__(self) -> str:
         said = [f"{self.bytes} bytes lost to rotation"] if self.bytes else []
         said += [f"{self.messages} messages suppressed by journald"] if self.messages else []
         said += ["its beginning rotated away"] if self.gap else []
+        said += ["some of it is in damaged files"] if self.damaged else []
         said += [f"{self.dropped} checkpoints dropped by the probe"] if self.dropped else []
         return ", ".join(said)
 
@@ -75,7 +82,12 @@ class LogStream:
                 max_bytes=self._left,
             )
             end, done, self.next_cursor = facts["end"], facts["done"], facts["cursor"]
-            self.lost += Lost(facts["lost_bytes"], facts["lost_messages"], facts["gap"])
+            self.lost += Lost(
+                facts["lost_bytes"],
+                facts["lost_messages"],
+                facts["gap"],
+                damaged=facts["damaged"],
+            )
             self.truncated = facts["truncated"]
             if self._left is not None:
                 self._left -= len(data)

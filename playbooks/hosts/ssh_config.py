@@ -68,7 +68,7 @@ class Endpoint(Struct, frozen=True):
     @property
     def by_hand(self) -> str:
         """How a person logs in there."""
-        return by_hand(self.config, f"{self.user}@{self.asked}")
+        return _by_hand(self.config, self.port, self.user, self.asked)
 
     @property
     def where(self) -> str:
@@ -78,10 +78,15 @@ class Endpoint(Struct, frozen=True):
         return f"{self.user}@{self.asked}{suffix}"
 
 
-def by_hand(config: Path | None, destination: str) -> str:
-    """What a person types to log in at `destination` by the same configuration."""
-    by = ("-F", str(config)) if config is not None else ()
-    return shlex.join(["ssh", *by, destination])
+def by_hand(target: SshTarget) -> str:
+    """What a person types to log in there by the same configuration."""
+    return _by_hand(target.config, target.port, target.user, target.name)
+
+
+def _by_hand(config: Path | None, port: int | None, user: str | None, name: str) -> str:
+    by = ["-F", str(config)] if config is not None else []
+    at = ["-p", str(port)] if port not in (None, 22) else []
+    return shlex.join(["ssh", *by, *at, f"{user}@{name}" if user else name])
 
 
 def route(target: SshTarget) -> tuple[Endpoint, ...]:

@@ -9,13 +9,18 @@ from msgspec import Struct, field
 _ARGV = re.compile(r"argv\[\]=(.*?) ; ignore_errors=", re.DOTALL)
 
 
+HIDDEN = "the journal is not ours to read"
+HIDDEN_FIX = "add the user to the group systemd-journal, or say sudo: true for this host"
+
+
 class UnitFacts(Struct, frozen=True):
     """`env_files` and `dropins` are in the order in which they apply.
 
     `exec` is what ExecStart= runs, each command's words joined by blanks, and `cwd` is where.
     `need_reload`: files of the unit were changed, and systemd has not read them again. `links`:
     where those of its paths lead that are links, or are reached through some. `output` is where
-    StandardOutput= has its log go, in systemd's word.
+    StandardOutput= has its log go, in systemd's word. `log_hidden`: the journal, where it is looked
+    for, is not ours to read.
     """
 
     fragment: str
@@ -26,6 +31,7 @@ class UnitFacts(Struct, frozen=True):
     cwd: str
     links: Mapping[str, str] = field(default_factory=dict)
     output: str = ""
+    log_hidden: bool = False
 
     @property
     def logs_to_file(self) -> bool:
@@ -48,4 +54,5 @@ class UnitFacts(Struct, frozen=True):
             cwd=facts["cwd"].removeprefix("!") or "/",
             links=facts["links"],
             output=facts["output"],
+            log_hidden=facts["log_hidden"],
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import asdict
 
-from playbooks.playbook import Compare, CompareSide, LogSide, OutputSide, RowSpec
+from playbooks.playbook import Compare, CompareSide, LogSide, OutputSide, Playbook, RowSpec
 
 
 def detector_identity(action: Compare, edits: Iterable[tuple[str, str | None]]) -> str:
@@ -20,6 +20,12 @@ def detector_identity(action: Compare, edits: Iterable[tuple[str, str | None]]) 
     files = [] if printed else sorted((path, after or "") for path, after in edits)
     sides, *more = what_is_compared(action)
     return hashlib.sha256(json.dumps([sides, files, *more]).encode()).hexdigest()[:16]
+
+
+def compared_by(playbook: Playbook) -> list[list[object]]:
+    """What is compared by each of its compare steps: that of its detectors is the same."""
+    steps = (step.action for step in playbook.steps)
+    return [what_is_compared(one) for one in steps if isinstance(one, Compare)]
 
 
 def what_is_compared(action: Compare) -> list[object]:

@@ -41,6 +41,7 @@ from playbooks.playbook import (
     Wait,
 )
 from playbooks.probes import lines
+from playbooks.redact import SECRET_LENGTH
 from playbooks.schedule import Schedule
 from playbooks.system import (
     Budget,
@@ -57,7 +58,7 @@ def system(
     document: Document,
     replicas: Replicas,
     root: Path,
-    environ: Mapping[str, str] | None,
+    environ: Mapping[str, str],
 ) -> System:
     """The system that a checked campaign.yaml in the folder `root` describes."""
     only = next(iter(shape.hosts))
@@ -87,12 +88,16 @@ def system(
         history=tuple(Path(below(root, path)) for path in shape.history),
         statistics=shape.statistics.settings(),
         protected=shape.protected,
-        secrets={}
-        if environ is None
-        else {name: environ[secret.env] for name, secret in shape.secrets.items()},
+        secrets=_secrets(shape, environ),
         record_env=tuple(shape.record_env),
         lease_s=shape.lease,
     )
+
+
+def _secrets(shape: system_schema.CampaignFile, environ: Mapping[str, str]) -> dict[str, str]:
+    """The secrets that are set, and not too short to be told from other text."""
+    found = {name: environ.get(secret.env, "") for name, secret in shape.secrets.items()}
+    return {name: value for name, value in found.items() if len(value) >= SECRET_LENGTH}
 
 
 def _versions(shapes: Mapping[str, list[str]], replicas: Replicas) -> Mapping[str, tuple[str, ...]]:

@@ -39,17 +39,17 @@ __all__ = [
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
-def load_system(path: Path, environ: Mapping[str, str] | None) -> System:
+def load_system(path: Path, environ: Mapping[str, str], *, secrets: bool = True) -> System:
     """The system under test as campaign.yaml at `path` describes it; secrets from `environ`.
 
-    Without it they are left out, for what needs none.
+    Without `secrets` those that are not set there are left out, for what may need none.
     Relative paths count from the file's folder, the workspace. Raises LoadError with every
     problem of the file.
     """
     document = read(path)
     replicas = spread(document)
     shape = check(document, CampaignFile)
-    check_system(document, replicas, environ)
+    check_system(document, replicas, environ if secrets else None)
     check_machines(document)
     document.finish()
     assert shape is not None

@@ -1,5 +1,6 @@
 """YAML files as nodes that know where they stand, and the collection of what is wrong with them."""
 
+import functools
 import hashlib
 import re
 from collections.abc import Callable, Mapping
@@ -8,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 
 import yaml
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from playbooks.language.problems import LoadError, Problem, shown
 
@@ -117,7 +119,19 @@ def read(path: Path) -> Document:
     Raises LoadError where it cannot be read as YAML at all; what can be read around is in the
     document's `problems` (duplicate keys, aliases, tags).
     """
-    document = Document(str(path), _bytes(path))
+    found = _composed(str(path), _bytes(path))
+    return replace(
+        found,
+        problems=list(found.problems),
+        _seen=set(found._seen),
+        _void=set(found._void),
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _composed(file: str, raw: bytes) -> Document:
+    """The document before anybody checks it: one command asks for the same file more than once."""
+    document = Document(file, raw)
     _decode(document)
     _compose(document)
     return document

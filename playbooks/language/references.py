@@ -19,10 +19,9 @@ from playbooks.language.service_references import check_service, check_watch
 from playbooks.language.session_references import check_sessions, misfilled
 from playbooks.language.step_references import check_places, meant_by
 from playbooks.parsers import ParseError, make
+from playbooks.redact import SECRET_LENGTH
 from playbooks.system import Reproducer, System
 from playbooks.templates import TemplateError, names, render, unset
-
-SECRET_LENGTH = 8
 
 
 def check_system(document: Document, replicas: Replicas, environ: Mapping[str, str] | None) -> None:

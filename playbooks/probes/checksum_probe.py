@@ -143,6 +143,10 @@ class _Probe:
         except Exception as error:  # noqa: BLE001  # whatever it is, the service goes on
             self._drop(1, repr(error))
 
+    def say(self, text: str) -> None:
+        """Writes a line of its own, now."""
+        _Out(self._where).write([f"checksum_probe {text} pid={os.getpid()}\n"])
+
     def flush(self, timeout: float) -> bool:
         deadline = time.monotonic() + timeout
         while self._pending():
@@ -381,7 +385,15 @@ def _begin() -> None:
     _probe = _Probe(where, lines, room) if where not in ("", "0") else None
 
 
+def _say_imported() -> None:
+    """So that who reads the log need not wait for the first call to know that we are there."""
+    if _probe is not None:
+        with contextlib.suppress(Exception):
+            _probe.say(f"imported version={VERSION} from={as_word(__file__)}")
+
+
 _probe: Optional[_Probe] = None
 _begin()
+_say_imported()
 os.register_at_fork(after_in_child=_begin)
 atexit.register(flush)

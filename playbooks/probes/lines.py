@@ -7,6 +7,9 @@ from playbooks.probes.checksum_probe import as_word
 DROPPED = r"checksum_probe .*\bpid=(?P<key>\d+) dropped=(?P<value>[1-9][0-9]*)"
 """Finds a process that has dropped something (`key`), and how much so far (`value`)."""
 
+IMPORTED = "checksum_probe imported "
+"""Finds a process that imported the probe, switched on."""
+
 
 def checkpoint(name: str, side: str) -> str:
     """Finds the groups `key` and `value` of a checkpoint: what the call was given, its CRC-32."""

@@ -20,6 +20,7 @@ from agent_trees import sha256, snapshot, write
 
 from playbooks.agent import apply, durable, journal, keep, lease, lock, putback, stack
 from playbooks.agent.session import Session, VerbError
+from playbooks.agent.wake import Wake
 
 SPECS = {"services": [{"name": "prefill"}], "groups": []}
 CACHE = "pkg/__pycache__/mod.cpython-311.pyc"
@@ -148,7 +149,7 @@ class LapsingStage(Stage):
         for edits, restore in rounds:
             self.apply(session, edits, restore)
             write(self.tree / CACHE, b"stale")
-        lease.put_back(session)
+        lease.put_back(session, Wake())
         assert len(journal.load(str(self.state)).lapses) == 1
         journal.settle(session, {}, b"")
 
@@ -206,7 +207,7 @@ class LapsingKeptStage(KeptStage):
         session = self.agent()
         for edits, restore in rounds:
             self.apply(session, edits, restore)
-        lease.put_back(session)
+        lease.put_back(session, Wake())
         journal.settle(session, {}, b"")
 
 

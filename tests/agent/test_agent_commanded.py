@@ -15,9 +15,9 @@ from playbooks.system import HealthCheck, LogProbe
 
 SERVE = """\
 import os, signal, sys, time
-open("pid", "w").write(str(os.getpid()))
-print("ready with", os.environ.get("MODE"), flush=True)
 signal.signal(signal.SIGTERM, lambda *_: (os.unlink("pid"), sys.exit()))
+print("ready with", os.environ.get("MODE"), flush=True)
+open("pid", "w").write(str(os.getpid()))
 while True: time.sleep(1)
 """
 START = f"rm -f pid; {sys.executable} -I -S serve.py & while [ ! -s pid ]; do sleep .02; done"
@@ -43,7 +43,7 @@ def spec(tmp_path: Path, host: Host) -> Iterator[CommandedSpec]:
         env_file=str(tmp_path / "mode.env"),
     )
     yield made
-    host.service_stop(made, 10)
+    host.service_stop(made, 60)
 
 
 def test_it_starts_and_stops(host: Host, spec: CommandedSpec) -> None:
@@ -59,9 +59,9 @@ def test_it_starts_and_stops(host: Host, spec: CommandedSpec) -> None:
     with pytest.raises(HostError) as caught:
         host.service_start(spec)
     assert caught.value.kind == "running"
-    assert host.service_stop(spec, 10).was_running
+    assert host.service_stop(spec, 60).was_running
     assert not host.service_state(spec).running
-    assert not host.service_stop(spec, 10).was_running
+    assert not host.service_stop(spec, 60).was_running
 
 
 def test_it_restarts_by_its_own_command(host: Host, spec: CommandedSpec) -> None:

@@ -7,11 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from playbooks.agent import sockets
 from playbooks.agent.processes import is_blanked
 from playbooks.hosts.host import Host
 
@@ -103,3 +104,30 @@ def test_who_listens(host: Host, family: socket.AddressFamily, address: str) -> 
         assert list(found) == [port]
         assert os.getpid() in found[port]  # a child between its fork and its exec holds it, too
     assert host.listening([port]) == {}
+
+
+@pytest.mark.parametrize("way", [sockets.by_netlink, sockets.by_proc])
+def test_the_kernel_and_proc_tell_of_the_same_sockets(
+    way: Callable[[], Iterator[tuple[str, int]]],
+) -> None:
+    def inode(one: socket.socket) -> str:
+        return str(os.fstat(one.fileno()).st_ino)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        with socket.create_connection(listener.getsockname()) as connected:
+            found, others = dict(way()), {inode(deaf), inode(connected)}
+        assert found[inode(listener)] == listener.getsockname()[1]
+        assert not others & found.keys()
+
+
+def test_sockets_are_read_in_proc_where_the_kernel_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused() -> Iterator[tuple[str, int]]:
+        raise PermissionError
+
+    monkeypatch.setattr(sockets, "by_netlink", refused)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert list(sockets.listening(frozenset([port])).values()) == [port]

@@ -392,6 +392,51 @@ def test_an_undo_that_does_not_help(
     assert not host.journal().outstanding
 
 
+OpenHost = Callable[..., Host]
+KEY = {"KEY": "correct horse", "OTHER": "battery staple"}
+
+
+def test_an_undo_has_the_secrets_and_says_none(
+    open_host: OpenHost, state_dir: Path, tmp_path: Path
+) -> None:
+    """They are nowhere on the disk: another agent has to be given them."""
+    noting, undo = open_host(), shell("test ${#KEY} = 13 -a -e up && rm up || ! echo no $OTHER >&2")
+    noting.note_command("up", ["touch", "up"], undo, None, str(tmp_path), run=RUN, env=KEY)
+    (conflict,) = noting.put_back().conflicts
+    assert "exited 1 (no [redacted])" in conflict.instructions
+    (tmp_path / "up").touch()
+    noting.close()
+    kept = b"".join(path.read_bytes() for path in state_dir.rglob("*") if path.is_file())
+    assert b"OTHER" in kept
+    assert not any(value.encode() in kept for value in KEY.values())
+    again = open_host()
+    (conflict,) = again.put_back().conflicts
+    assert "was not run without the secrets KEY, OTHER, which are not set" in conflict.instructions
+    again.entrust(KEY)
+    assert again.put_back().undone == ("up",)
+
+
+@pytest.mark.parametrize(
+    ("undo", "check", "said"),
+    [
+        ("exit 3", None, "exited 3, without the secret KEY, which is not set: set what secrets:"),
+        ("true", "test -n $KEY", "was not run without the secret KEY, which is not set"),
+        ("rm $KEY", "false", ""),
+        ("true", None, ""),
+    ],
+)
+def test_a_secret_that_is_not_known(
+    open_host: OpenHost, undo: str, check: str | None, said: str
+) -> None:
+    """It keeps from being undone what may need it, and nothing that is gone or needs none."""
+    noting, checks = open_host(), shell(check) if check else None
+    noting.note_command("up", ["true"], shell(undo), checks, "/", run=RUN, env={"KEY": "x" * 8})
+    noting.close()
+    result = open_host().put_back()
+    assert [said in one.instructions for one in result.conflicts] == [True] * bool(said)
+    assert result.undone == (() if said else ("up",))
+
+
 def test_an_undo_may_start_a_daemon(host: Host, tmp_path: Path) -> None:
     daemon = shell(f"{sys.executable} -c 'import time; time.sleep(60)' & echo $! > pid")
     host.note_command("stop", ["true"], daemon, None, str(tmp_path), run=RUN)

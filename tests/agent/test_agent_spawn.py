@@ -62,7 +62,7 @@ def run(host: Host, code: str, sink: Callable[[str, bytes], None], **options: ob
     return host.spawn((*PYTHON, code), sink=sink, **settings)  # type: ignore[arg-type]
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 10.0) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -129,27 +129,27 @@ def test_a_stalled_reader_stalls_the_command_and_nobody_else(host: Host) -> None
 
     def stall(_stream: str, data: bytes) -> None:
         held.set()
-        release.wait(30)
+        release.wait(60)
         got.append(len(data))
 
     done: list[Exit] = []
     thread = threading.Thread(target=lambda: done.append(run(host, code, stall)))
     thread.start()
-    assert held.wait(10)
+    assert held.wait(60)
     another = EmbeddedSpec("another", (), "/", None, 1 << 20, 4)
     assert not host.service_state(another).running
     release.set()
-    thread.join(30)
+    thread.join()
     assert sum(got) == 20 * 16 * 65536
     assert done[0].code == 0
 
 
 def test_timeout_ends_what_left_the_group_too(host: Host) -> None:
     sink = Output()
-    done = run(host, DAEMON + MAIN, sink, timeout_s=1.0)
+    done = run(host, DAEMON + MAIN, sink, timeout_s=3.0)
     assert done.timed_out
     assert not done.stopped
-    assert 1.0 <= done.seconds < 10
+    assert done.seconds >= 3.0
     assert gone(sink.pid("main"))
     assert gone(sink.pid("daemon"))
 
@@ -215,7 +215,7 @@ def test_the_end_of_the_visit_ends_the_command(host: Host) -> None:
     thread.start()
     wait_for(lambda: sink.text.count("\n") == 2)
     host.close()
-    assert lost.wait(10)
+    assert lost.wait(60)
     thread.join()
     for name in ("daemon", "main"):
         wait_for(lambda name=name: gone(sink.pid(name)))
@@ -233,7 +233,7 @@ def test_the_death_of_the_agent_ends_the_command(host: Host) -> None:
     thread.start()
     wait_for(lambda: sink.text.count("\n") == 2)
     os.kill(host.greeting.pid, signal.SIGKILL)
-    assert lost.wait(10)
+    assert lost.wait(60)
     thread.join()
     for name in ("daemon", "main"):
         wait_for(lambda name=name: gone(sink.pid(name)))

@@ -28,14 +28,23 @@ def detached(toy: Toy, *words: str) -> tuple[str, int]:
 
 
 def test_it_goes_on_and_can_be_followed_to_its_end(ready: Toy) -> None:
-    run, _ = detached(ready, "-e", "trials=300")
-    followed = ready.run("attach", run)
-    assert followed.returncode == 0, followed.stderr
-    said = followed.stderr.splitlines()
+    repro, hold = ready.root / "repro.py", ready.root / "hold"
+    held = 'while os.path.exists("hold"):\n    time.sleep(0.01)\nport, count'
+    repro.write_text(repro.read_text("utf-8").replace("port, count", held, 1), "utf-8")
+    hold.touch()
+    run, _ = detached(ready)
+    follower = ready.start("attach", run)
+    assert follower.stderr is not None
+    begun = follower.stderr.readline()
+    hold.unlink()
+    told = begun + follower.stderr.read()
+    follower.communicate(timeout=60)
+    assert follower.returncode == 0, told
+    said = told.splitlines()
     assert f"[1] fix  {run}" in said
     assert any(line.startswith("  2  restart app  ok  ") for line in said)
     assert any(line.startswith("  3  reproduce trials  ok  ") for line in said)
-    assert "     verdict (rule): " in followed.stderr
+    assert "     verdict (rule): " in told
     assert said[-2:] == [f"{run} completed", "Everything was put back."]
     assert "bug True" in ready.ask("/health")
     over = ready.run("attach", run)

@@ -6,15 +6,22 @@ import os
 import re
 import signal
 import socket
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forked import await_that
 from toy import Toy
 
 from campaign.operations.host_checks import clock, space
 from playbooks.hosts.survey import Survey
+
+MODE = """\
+name: mode
+kind: probe
+steps:
+  - env: {services: [app], set: {MODE: safe}}
+  - restart: {services: [app]}
+"""
 
 Found = dict[str, tuple[str, str, str]]
 
@@ -38,7 +45,10 @@ def all_files(folder: Path) -> dict[Path, tuple[int, int]]:
 
 @pytest.fixture
 def started(toy: Toy) -> Toy:
+    """The toy with its service up, whose first line is in its log."""
     assert toy.run("services", "start").returncode == 0
+    logs = toy.root / ".campaign" / "host" / "services"
+    await_that(lambda: any(path.read_bytes() for path in logs.glob("*/log/*")), "its log")
     return toy
 
 
@@ -78,6 +88,8 @@ def test_before_anything_ran_it_leaves_no_state(toy: Toy) -> None:
 
 def test_a_service_that_ended_by_itself(started: Toy) -> None:
     os.kill(int(started.ask("/health").split()[1]), signal.SIGKILL)
+    kept = started.root / ".campaign" / "host" / "services" / "app" / "state.json"
+    await_that(lambda: json.loads(kept.read_bytes())["over"], "its keeper to note that")
     state, what, _ = looked(started, 0)["app service"]
     assert (state, what) == ("warn", "does not run; it ended by signal 9")
 
@@ -122,6 +134,29 @@ def test_an_env_file_that_cannot_be_edited(toy: Toy, env_file: Path) -> None:
     assert looked(toy, 6)["app env"][1].endswith("is not a directory here")
 
 
+def test_a_file_with_other_names_is_told_of_before_it_is_replaced(
+    started: Toy, env_file: Path
+) -> None:
+    """They keep the base; what is put back is a file of its own, with all else as before."""
+    base, other = env_file.read_bytes(), env_file.with_name("other")
+    other.hardlink_to(env_file)
+    started.playbook("mode", MODE)
+    _, what, fix = next(one for one in looked(started, 0).values() if one[0] == "warn")
+    assert f"{env_file} has another name (hard links)" in what
+    assert fix == f"see which: find / -xdev -samefile {env_file}"
+    plan = started.run("plan", "mode").stdout
+    assert "it has 1 other name (hard links): left as they are, and no links of it any more" in plan
+    (edit,) = json.loads(started.run("plan", "mode", "--json").stdout)["boots"][0]["edits"]
+    assert edit["other_names"] == 1
+    before = env_file.stat()
+    assert started.run("run", "mode", "-y").returncode == 0
+    after = env_file.stat()
+    assert (env_file.read_bytes(), other.read_bytes()) == (base, base)
+    assert (after.st_mtime_ns, after.st_mode) == (before.st_mtime_ns, before.st_mode)
+    assert (after.st_nlink, other.stat().st_nlink) == (1, 1)
+    assert "other name" not in started.run("plan", "mode").stdout
+
+
 def test_a_reproducer_that_cannot_start(started: Toy) -> None:
     (started.root / "repro.py").rename(started.root / "moved.py")
     state, what, _ = looked(started, 6)["here reproducer"]
@@ -142,12 +177,6 @@ def test_a_script_that_beats_the_env_file(toy: Toy) -> None:
     assert f"use env: {{via: script, path: {script}}}" in beaten["fix"]
 
 
-def await_that(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-
-
 def test_a_run_under_way_and_one_that_was_killed(toy: Toy) -> None:
     assert toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml")).returncode == 0
     process = toy.start("run", "fix", "-y", "-e", "trials=100000")
@@ -161,7 +190,7 @@ def test_a_run_under_way_and_one_that_was_killed(toy: Toy) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     changed = toy.tree()
-    await_that(lambda: " and is gone; " in toy.run("run", "fix", "-y").stderr)
+    await_that(lambda: " and is gone; " in toy.run("run", "fix", "-y").stderr, "the agent")
     found = looked(toy, 6)
     assert found["here lock"][2] == "put them back now: campaign recover"
     state, what, fix = found["here leftovers"]

@@ -138,6 +138,16 @@ def test_a_plan_shows_edits_environment_restarts_and_cost_and_changes_nothing(to
     ):
         assert text in shown
     assert "-BUG" not in toy.run("plan", "fix", "--no-diff").stdout
+    (toy.root / "long.txt").write_text("".join(f"line {number}\n" for number in range(100)))
+    upload = "    patch: {root: src, upload: long.txt, to: long.txt}\n"
+    fix = (toy.root / "playbooks" / "fix.yaml").read_text("utf-8")
+    toy.playbook("long", fix.replace("name: fix", "name: long").replace(
+        "  - restart", f"  - name: lay in\n{upload}  - restart", 1))  # fmt: skip
+    long = toy.run("plan", "long").stdout
+    assert "+line 8\n" in long
+    assert "+line 9\n" not in long
+    assert "       ... 91 more lines: --diff shows them\n" in long
+    assert "+line 99\n" in toy.run("plan", "long", "--diff").stdout
     planned = json.loads(toy.run("plan", "fix", "safe-mode", "--json").stdout)
     assert planned["restarts"] == 3
     assert [boot["playbook"] for boot in planned["boots"]] == ["fix", "safe-mode", None]

@@ -5,10 +5,11 @@ import os
 import re
 import shutil
 import signal
-import time
+import subprocess
 from typing import Any
 
 import pytest
+from forked import await_that
 from toy import Toy
 
 
@@ -97,9 +98,17 @@ def test_the_original_comes_back_by_the_instructions(conflict: Toy) -> None:
     assert json.loads(conflict.run("recover", "--accept", str(rule), "--json").stdout)["exit"] == 2
 
 
+def _refused(toy: Toy, asked: list[subprocess.CompletedProcess[str]]) -> str:
+    """What a run is told that has to wait; the whole of it goes to `asked`."""
+    asked.append(toy.run("run", "baseline", "-y"))
+    return asked[-1].stderr
+
+
 def test_who_left_changes_is_named_as_the_ledger_knows_it(conflict: Toy) -> None:
     run = newest(conflict)["id"]
-    waits = conflict.run("run", "baseline", "-y")
+    asked: list[subprocess.CompletedProcess[str]] = []
+    await_that(lambda: " and is gone; " in _refused(conflict, asked), "the agent to notice")
+    waits = asked[-1]
     assert (waits.returncode, waits.stdout) == (6, "")
     assert re.search(
         r"worked on this host for fix and is gone; agent pid \d+ puts it back at 20\d\d-\S+ \S+: "
@@ -119,9 +128,7 @@ def test_who_left_changes_is_named_as_the_ledger_knows_it(conflict: Toy) -> None
 def test_the_trials_of_a_killed_run_do_not_count(toy: Toy) -> None:
     toy.run("hypothesis", "import", str(toy.root / "hypotheses.yaml"))
     process = toy.start("run", "fix", "-y", "-e", "trials=50000")
-    deadline = time.monotonic() + 60
-    while "at most" not in (listed := toy.run("runs", "list").stdout):
-        assert time.monotonic() < deadline, listed
+    await_that(lambda: "at most" in toy.run("runs", "list").stdout, "trials")
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     for _ in range(2):

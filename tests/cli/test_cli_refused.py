@@ -157,6 +157,9 @@ def test_recovery_puts_back_without_a_usable_ledger(holding: Toy) -> None:
         run.process.kill()
         run.process.communicate(timeout=60)
     newer(holding.root / "campaign.db")
+    looked = holding.run("doctor")
+    assert looked.returncode == 6
+    assert f"a run whose name the ledger does not tell ({holding.root}/campaign.db" in looked.stdout
     recovered = holding.run("recover")
     assert recovered.returncode == 6
     assert "restored " in recovered.stdout
@@ -228,3 +231,7 @@ def test_a_read_only_workspace_can_be_read(small_disk: Path) -> None:
         assert refused.returncode == 6
         assert f"{made.root / 'campaign.db'}: the ledger cannot be " in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
+    refused = made.run("services", "stop")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (6, 1)
+    assert f"no journal can be kept in {made.root}/.campaign/host: Read-only" in refused.stderr
+    assert "name another folder: state_dir: of this host" in refused.stderr

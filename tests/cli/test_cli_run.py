@@ -83,7 +83,7 @@ def test_control_c_at_the_question_runs_nothing(ready: Toy) -> None:
         terminal.until("Run this? [y/N] ")
         terminal.interrupt()
         assert terminal.end() == (130, "")
-        assert "campaign: interrupted" in terminal.text
+        assert "campaign: interrupted before the run began; nothing was changed" in terminal.text
         assert "Traceback" not in terminal.text
     assert runs(ready) == []
     assert ready.run("recover").stdout == "Nothing to recover.\n"

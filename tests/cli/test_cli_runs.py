@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import toy as toys
+from forked import await_that
 from toy import Toy
 from toy_stop import stop_services
 
@@ -183,9 +184,9 @@ def test_a_killed_run_is_shown_as_interrupted_until_it_is_recovered(toy: Toy) ->
     process.communicate(timeout=60)
     assert "interrupted; run: campaign recover" in toy.run("status").stdout
     assert ids(toy, "--status", "interrupted") == ids(toy)
+    await_that(lambda: "is gone; agent pid" in toy.run("run", "fix", "-y").stderr, "the agent")
     refused = toy.run("run", "fix", "-y")
     assert refused.returncode == 6
-    assert "is gone; agent pid" in refused.stderr
     assert "campaign recover does so now" in refused.stderr
     recovered = toy.run("recover")
     assert recovered.returncode == 0, recovered.stderr

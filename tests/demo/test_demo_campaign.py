@@ -79,7 +79,7 @@ def test_the_campaign_tells_its_story(demo: tuple[Path, str]) -> None:
         for one in as_json("hypothesis", "list", folder=folder)
     }
     assert standing["idxk-transfer"] in ("supported", "confirmed")
-    assert standing["topk-v2"] == "open"
+    assert standing["topk-v2"] in ("open", "leading"), "by luck, at most"
     assert "nothing is ruled out" in printed
     assert printed.rstrip().endswith("campaign tui")
 

@@ -21,12 +21,16 @@ steps:
   - restart: {{services: [app]}}
   - reproduce: {{use: trials}}
 """
+HELD = """while os.path.exists("hold"):
+    time.sleep(0.01)
+"""
 
 
 @pytest.fixture
 def marked(stage: Stage) -> Stage:
     for name, trials in (("short", 5), ("long", 1000000)):
         stage.toy.playbook(name, PLAYBOOK.format(name=name, trials=trials))
+    stage.edit("repro.py", "port, count", f"{HELD}port, count")
     return stage
 
 
@@ -63,15 +67,17 @@ def test_each_undo_is_a_step_the_last_one_first(marked: Stage) -> None:
 def test_a_second_abort_is_refused_with_what_remains(marked: Stage) -> None:
     (marked.root / "playbooks" / "short.yaml").write_text(
         PLAYBOOK.format(name="short", trials=5).replace(
-            "[rm, mark]", "[sh, -c, 'sleep 2; rm mark']"
+            "[rm, mark]", "[sh, -c, 'while [ -e slow ]; do sleep 0.05; done; rm mark']"
         ),
         encoding="utf-8",
     )
+    (marked.root / "slow").touch()
     running = marked.start("run", "short", "-y")
     await_that(lambda: ("undo: leave a mark", "running") in steps(marked), running.err)
     refused = marked.run("runs", "abort", "short")
     assert refused.code == 6
     assert "is putting back already: undo: leave a mark" in refused.err
+    (marked.root / "slow").unlink()
     running.wait()
     assert running.code == 0, running.err
     assert "is over: completed" in marked.run("runs", "abort", "short").err
@@ -79,11 +85,13 @@ def test_a_second_abort_is_refused_with_what_remains(marked: Stage) -> None:
 
 
 def paused(stage: Stage) -> Command:
-    """A run that was asked to pause, and does."""
+    """A run that was asked to pause in its first boot, and does."""
+    (stage.root / "hold").touch()
     running = stage.start("run", "short", "baseline", "-y")
     await_that(lambda: stage.rows("SELECT 1 FROM step WHERE kind = 'restart'"), running.err)
     asked = stage.run("runs", "pause", "short")
     assert asked.code == 0, asked.err
+    (stage.root / "hold").unlink()
     running.until("paused, everything stays as it is")
     return running
 
@@ -128,4 +136,5 @@ def test_only_a_run_under_way_can_be_asked(marked: Stage) -> None:
         assert refused.code == 6
         assert "its process is gone; campaign recover" in refused.err.replace("\n", " ")
     assert marked.run("recover").code == 0
+    assert "is over: interrupted" in marked.run("runs", "abort", "long").err
     marked.check_untouched()

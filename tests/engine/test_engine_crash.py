@@ -37,15 +37,18 @@ steps:
 """
 
 QUICK_SERVICE = """
-import os, signal, socket, sys
+import _signal as signal, _socket as socket, os, sys
 import rule
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-server = socket.create_server(("127.0.0.1", int(os.environ["PORT"])))
+server = socket.socket()
+server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+server.bind(("127.0.0.1", int(os.environ["PORT"])))
+server.listen()
 while True:
-    connection = server.accept()[0]
+    connection = socket.socket(fileno=server._accept()[0])
     asked = connection.recv(4096).split(b" ")[1:2]
     answer = os.environ["MODE"] if asked == [b"/env"] else f"bug {rule.BUG}"
-    connection.sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\n" + answer.encode())
+    connection.send(b"HTTP/1.0 200 OK\\r\\n\\r\\n" + answer.encode())
     connection.close()
 """
 

@@ -102,6 +102,8 @@ def test_outputs_of_two_arms_and_of_an_earlier_run_agree_but_where_trials_fail(
     assert early.code == 0, early.err
     assert "fixed has not run yet: compared once it has" in early.err
     assert "detector not yet trusted" in early.err
+    needed = "run known, which tests this comparison, under the same patch"
+    assert f"still needed: {needed}" in early.err
     known = stage.run("run", "known", "-y")
     assert "supported, detector seen right" in known.err, known.err
     late = stage.run("run", "digests", "-y")
@@ -117,6 +119,32 @@ def test_outputs_of_two_arms_and_of_an_earlier_run_agree_but_where_trials_fail(
     assert stage.run("run", "baseline", "-y", "-e", "trials=5").code == 0
     again = stage.run("run", "again", "-y", "-e", "trials=6")
     assert "4 match, 1 mismatch, 0 left only, 1 right only, 0 duplicate" in again.err
+
+
+def test_blocks_are_judged_together_each_by_its_own_trials(stage: Stage) -> None:
+    for kind, name, bad in (("probe", "rooms", ""), ("detector", "known", BAD)):
+        text = ROOMS.format(kind=kind, groups=GROUPS, bad=bad).replace("trials: 12", "trials: 5")
+        text = text.replace("vars:", "blocks: 3\nvars:").replace("name: rooms", f"name: {name}")
+        stage.toy.playbook(name, text)
+    known = stage.run("run", "known", "-y")
+    assert "exactly the known-bad keys mismatched (3) and the others matched (12)" in known.err
+    done = stage.run("run", "rooms", "-y")
+    assert "verdict (rule): supported" in done.err, done.err
+    told = "mismatch in 3 of 3 failing trials, 0 of 12 passing (p = .008 within 3 restarts)"
+    assert told in done.err
+    shown = stage.run("runs", "show", "rooms").out
+    assert all(f"compared [{at}]: 4 match, 1 mismatch" in shown for at in (1, 2, 3))
+
+
+def test_outputs_of_arms_in_blocks_are_compared_once_each(stage: Stage) -> None:
+    text = DIGESTS.format(kind="probe", bad="").replace("trials: 20", "trials: 5")
+    stage.toy.playbook("digests", text.replace("vars:", "schedule: abba\nvars:"))
+    done = stage.run("run", "digests", "-y")
+    assert done.code == 0, done.err
+    assert "plain has not run again since it was compared" in done.err
+    assert len(stage.rows("SELECT * FROM comparison")) == 2
+    (verdict,) = stage.rows("SELECT * FROM verdict")
+    assert json.loads(verdict["numbers"])["n"] == 20
 
 
 def test_checkpoints_of_the_probe_are_joined_and_what_it_dropped_is_lost(stage: Stage) -> None:
@@ -145,4 +173,13 @@ def test_checkpoints_of_the_probe_are_joined_and_what_it_dropped_is_lost(stage: 
     unread = PROBED.format(kind="probe", lines=1000).replace('CHECKSUM_PROBE: "1"', 'OTHER: "1"')
     stage.toy.playbook("probed", unread)
     done = stage.run("run", "probed", "-y")
-    assert "; app logged no such checkpoint: see that CHECKSUM_PROBE is set there, " in done.err
+    told = "has not imported the checksum probe"
+    early, late = done.err.index(f"! app {told} so far"), done.err.index(f"duplicate; app {told}: ")
+    assert early < done.err.rindex("reproduce") < late
+    assert f"       - app {told}: see that CHECKSUM_PROBE is set for it, " in done.err
+
+    other = PROBED.format(kind="probe", lines=1000).replace("side: got", "side: gotten")
+    stage.toy.playbook("probed", other)
+    done = stage.run("run", "probed", "-y")
+    assert told not in done.err
+    assert "; app logged no such checkpoint: see that it makes the call, so named" in done.err

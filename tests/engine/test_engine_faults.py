@@ -25,6 +25,8 @@ DIES = """
 import os, signal
 pid = int(open("app.pid").read())
 os.kill(pid, signal.SIGKILL)
+while open("app.pid").read().strip() in ("", str(pid)):
+    time.sleep(0.01)
 while True:
     try:
         ask(port, "/health")

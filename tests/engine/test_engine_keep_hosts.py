@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
+from campaign.engine.hosts import Hosts
 from campaign.engine.kept import kept_as_told, kept_on
-from campaign.engine.session import Hosts
 from campaign.operations.release import settle_undecided
 from playbooks.hosts.host import Change, Host
 from playbooks.hosts.local import LocalChannel

@@ -75,6 +75,21 @@ def test_a_batch_that_was_not_reached_was_not_down() -> None:
     assert (found.downtime_s, found.capacity) == (0.0, Capacity(3, 7.0))
 
 
+def test_replicas_that_were_down_before_are_so_until_their_turn_is_over() -> None:
+    found = rolled(lived(NAMES[:2], 101.0, 104.0, 105.0), lived(NAMES[2:], 106.0, 109.0))
+    found.ill = {NAMES[0]: 100.0, NAMES[2]: 99.0}
+    assert (found.downtime_s, found.capacity) == (3.0, Capacity(3, 4.0 + 4.0 + 10.0))
+    found.ill[NAMES[1]] = 100.0
+    assert (found.downtime_s, found.capacity) == (4.0, Capacity(3, 4.0 + 5.0 + 10.0))
+
+
+def test_one_that_was_down_and_not_reached_still_is() -> None:
+    found = rolled(lived(NAMES[:1], 100.0))
+    found.parts[0].ended_at = found.ended_at = 107.0
+    found.ill = {NAMES[1]: 99.0, NAMES[2]: 99.0}
+    assert (found.downtime_s, found.capacity) == (7.0, Capacity(3, 7.0 + 8.0 + 8.0))
+
+
 def test_a_probe_tells_what_replicas_do_not() -> None:
     found = rolled(lived(NAMES[:2], 100.0, 104.0, 105.0), lived(NAMES[2:], 106.0, 109.0))
     found.failing["api"] = ((101.0, 102.5), (107.0, 107.5))

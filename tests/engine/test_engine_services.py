@@ -6,12 +6,12 @@ import re
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from engine_stage import Stage
+from ports import free_port
 
 COMMAND = 'command: ["@PYTHON@", -S, -B, src/app.py]'
 
@@ -77,9 +77,7 @@ def impatient(bare: Stage) -> Stage:
 
 
 def test_a_service_that_never_becomes_healthy(impatient: Stage) -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        port = other.getsockname()[1]
+    port = free_port(impatient)
     impatient.edit("playbooks/safe-mode.yaml", "MODE: safe", f'PORT: "{port}"')
     ended = impatient.run("run", "safe-mode", "-y")
     assert ended.code == 3, ended.err
@@ -94,11 +92,9 @@ def test_a_service_that_never_becomes_healthy(impatient: Stage) -> None:
 
 
 def test_a_service_that_crashes_at_start_is_seen_at_once(stage: Stage) -> None:
-    stage.edit("campaign.yaml", "timeout: 20s", "timeout: 120s")
+    stage.edit("campaign.yaml", "timeout: 20s", "timeout: 1h")
     stage.edit("patches/fix.diff", "+BUG = False", '+raise SystemExit("no rule today")')
-    started = time.monotonic()
     ended = stage.run("run", "fix", "-y")
-    assert time.monotonic() - started < 60, "the health check allows 120 s"
     assert ended.code == 3, ended.err
     assert "exit code 1" in ended.err
     assert "no rule today" in ended.err

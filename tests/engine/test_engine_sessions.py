@@ -174,10 +174,11 @@ def test_where_all_get_an_error_the_run_says_which(seen: Stage) -> None:
     done = begin(
         seen, "refused", ("model: mixed", "model: keyed"), TOKEN="not-the-right-one"
     ).wait()
-    said = "failed no trials, 3 censored (http_error 3: status 401: "
-    assert (done.code, said in done.err) == (0, True), done.err
+    said = "no trial counts: all 3 censored (http_error 3: status 401: "
+    assert (done.code, f"! {seen.newest()['id']}: {said}" in done.err) == (0, True), done.err
     shown = seen.run("runs", "show", "refused").out
     assert said in shown
+    assert said in " ".join(seen.run("report", "--run", "refused").out.split())
     assert "observed [refused] by trials: no trials, 3 censored (fixed)" in shown
 
 

@@ -1,6 +1,5 @@
 """Early stops: the rule stands in the plan, ends the reproducer, and is told where it matters."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,9 @@ from forked import await_that
 FAIL_THEN_HANG = """
 import json, os, subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open("pids", "w").write(f"{os.getpid()} {child.pid}")
 print(json.dumps({"outcome": "good", "key": 1}), flush=True)
 print(json.dumps({"outcome": "bad", "key": 2}), flush=True)
-open("pids", "w").write(f"{os.getpid()} {child.pid}")
 print("last words", file=sys.stderr, flush=True)
 time.sleep(600)
 """
@@ -55,10 +54,8 @@ def gone(pid: int) -> bool:
 def test_it_stops_at_the_first_failure_and_its_group_ends(stage: Stage) -> None:
     stops(stage, "baseline", "{failures: 1}")
     (stage.root / "repro.py").write_text(FAIL_THEN_HANG, encoding="utf-8")
-    started = time.monotonic()
     done = stage.run("run", "-y", "baseline")
     assert done.code == 0, done.err
-    assert time.monotonic() - started < 60, "it did not wait for the reproducer"
     assert "reproduce trials  (until 1 failure, at most 40 trials)" in done.err
     rule = "until 1 failure, at most 40 trials; 1 failure seen after 2 trials"
     assert f"failed 1/2, 50.0% (9.5-90.5%); {rule}" in done.err

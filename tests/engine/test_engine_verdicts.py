@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.engine.events import Event
+from campaign.engine.hosts import Hosts
 from campaign.engine.judge import BootEvidence, judge
 from campaign.engine.measure import Seen
-from campaign.engine.session import Hosts, Session
+from campaign.engine.session import Session
 from campaign.engine.stop import Stop
 from campaign.ledger import records
 from campaign.ledger.recorder import Recorder

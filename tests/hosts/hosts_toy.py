@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hosts_machine import Machine, wait_until
+from ports import free_port
 from toy import SOURCE, Toy
 
 WAIT_S = 60.0
@@ -225,10 +225,9 @@ def unit_name(request: pytest.FixtureRequest) -> str:
 @contextmanager
 def unit_toy(machine: Machine, folder: Path, unit: str) -> Iterator[UnitToy]:
     """A workspace in `folder`, and its service up as `unit` of `machine`; all is removed again."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     shutil.copytree(SOURCE, folder)
-    toy = UnitToy(folder, port, machine=machine, unit=unit)
+    toy = UnitToy(folder, 0, machine=machine, unit=unit)
+    toy.port = free_port(toy)
     try:
         _install(toy)
         _describe(toy)

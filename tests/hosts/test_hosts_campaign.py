@@ -2,13 +2,13 @@
 
 import json
 import shutil
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hosts_machine import Machine, wait_until
+from ports import free_port
 from toy import SOURCE, Toy
 
 pytestmark = pytest.mark.hosts
@@ -18,14 +18,12 @@ THERE = "/srv/toy"
 @pytest.fixture
 def remote(alpha: Machine, ssh_config: Path, tmp_path: Path) -> Iterator[Toy]:
     """The toy workspace here, its service and sources on alpha."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     folder = tmp_path / "toy"
+    toy = Toy(folder, 0)
+    toy.port = free_port(toy)
     shutil.copytree(SOURCE, folder)
-    _send(alpha, port)
-    _describe(folder, ssh_config, port)
-    toy = Toy(folder, port)
+    _send(alpha, toy.port)
+    _describe(folder, ssh_config, toy.port)
     assert toy.run("hypothesis", "import", str(folder / "hypotheses.yaml")).returncode == 0
     try:
         yield toy

@@ -5,7 +5,6 @@ Rates come from a real race: only what must hold is asserted.
 
 import json
 import shutil
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 from hosts_machine import Machine
+from ports import free_port
 from toy import Toy
 
 pytestmark = pytest.mark.hosts
@@ -80,10 +80,10 @@ def _state(path: Path) -> tuple[int, int, int]:
 @pytest.fixture
 def case(machines: dict[str, Machine], ssh_config: Path, tmp_path: Path) -> Iterator[Case]:
     """The system up on both machines, as someone else had started it."""
-    ports = dict(zip(("PREFILL", "DECODE", "ROUTER"), _free_ports(3), strict=True))
+    workspace = Toy(tmp_path / "pd", 0)
+    ports = {place: str(free_port(workspace)) for place in ("PREFILL", "DECODE", "ROUTER")}
     values = {f"@PORT_{place}@": port for place, port in ports.items()}
     values |= {"@PYTHON@": sys.executable, "@SSH_CONFIG@": str(ssh_config)}
-    workspace = Toy(tmp_path / "pd", 0)
     _write(workspace.root, values)
     with ExitStack() as stack:
         for name, units in UNITS.items():
@@ -94,14 +94,6 @@ def case(machines: dict[str, Machine], ssh_config: Path, tmp_path: Path) -> Iter
         started = workspace.run("services", "start")
         assert started.returncode == 0, started.stderr
         yield Case(workspace, machines, ports)
-
-
-def _free_ports(count: int) -> list[str]:
-    with ExitStack() as stack:
-        sockets = [
-            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
-        ]
-        return [str(one.getsockname()[1]) for one in sockets]
 
 
 def _write(folder: Path, values: dict[str, str]) -> None:

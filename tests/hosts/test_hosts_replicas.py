@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hosts_machine import Machine, wait_until
 from hosts_toy import UNIT, WAIT_S
+from ports import free_port
 from toy import SOURCE, Toy
 
 pytestmark = pytest.mark.hosts
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.hosts
 CAMPAIGN = """\
 campaign: rolling
 symptom: every fifth trial fails while the bug is in
-lease: 3s
+lease: 6s
 hosts:
   here: {{local: true}}
 {hosts}
@@ -108,13 +109,12 @@ def pair(
     machines: dict[str, Machine], ssh_config: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Pair]:
     """The pair up behind its balancer; all of it is gone at the end."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     unit = request.node.name.replace("_", "-")
     both = (machines["alpha"], machines["beta"])
-    made = Pair(tmp_path / "toy", port, unit=unit, machines=both)
+    made = Pair(tmp_path / "toy", 0, unit=unit, machines=both)
+    made.port = free_port(made)
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        places = [(one.address, port) for one in both]
+        places = [(one.address, made.port) for one in both]
         threading.Thread(target=_balance, args=(listener, places), daemon=True).start()
         _describe(made, ssh_config, listener.getsockname()[1])
         try:

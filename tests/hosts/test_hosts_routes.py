@@ -33,7 +33,7 @@ def test_jumps_through_another_host(
     assert host.greeting.hostname == "alpha"
     assert beta.processes("sshd: ops")
     host.close()
-    wait_until(lambda: not beta.processes("sshd: ops"), 10, "the jump to end")
+    wait_until(lambda: not beta.processes("sshd: ops"), 60, "the jump to end")
 
 
 def test_jump_host_that_cannot_reach_it(reach: Reach, ssh_config: Path) -> None:
@@ -99,7 +99,7 @@ def key_agent(alpha: Machine, tmp_path: Path) -> Iterator[Path]:
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], **silent) as agent:
         try:
-            wait_until(path.exists, 10, "the key agent")
+            wait_until(path.exists, 60, "the key agent")
             own = {**os.environ, "SSH_AUTH_SOCK": str(path)}
             subprocess.run(["ssh-add", str(alpha.key)], env=own, check=True, **silent)
             yield path

@@ -5,12 +5,12 @@ import shutil
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hosts_machine import Machine, wait_until
+from ports import free_port
 from toy import Toy
 
 pytestmark = pytest.mark.hosts
@@ -88,7 +88,7 @@ def pair(machines: dict[str, Machine], ssh_config: Path, tmp_path: Path) -> Iter
     """The pair up; all of it is gone at the end."""
     toy, there = Toy(tmp_path / "pair", 0), f"/srv/{tmp_path.name}"
     folders = {name: machines[home].root / there[1:] for name, home in HOMES.items()}
-    meet, health = _free_ports(), _free_ports()
+    meet, health = ({name: free_port(toy) for name in HOMES} for _ in range(2))
     specs = {
         name: _spec(name, there, (meet[name], meet[other], health[name]))
         for name, other in (("one", "two"), ("two", "one"))
@@ -110,12 +110,6 @@ def pair(machines: dict[str, Machine], ssh_config: Path, tmp_path: Path) -> Iter
         toy.run("services", "stop")
         for folder in folders.values():
             shutil.rmtree(folder)
-
-
-def _free_ports() -> dict[str, int]:
-    with ExitStack() as stack:
-        free = {name: stack.enter_context(socket.create_server(("127.0.0.1", 0))) for name in HOMES}
-        return {name: one.getsockname()[1] for name, one in free.items()}
 
 
 def _spec(name: str, there: str, ports: tuple[int, int, int]) -> str:

@@ -10,9 +10,9 @@ from hosts_machine import Machine, wait_until
 from systemd_units import TestUnit, unit
 
 from campaign.engine import cycle
+from campaign.engine.hosts import NO_SERVICES
 from campaign.engine.lived import CycleFailed
 from campaign.engine.putback import put_back
-from campaign.engine.session import NO_SERVICES
 from playbooks.env import dropins, scripts
 from playbooks.hosts.host import Change, Host
 from playbooks.hosts.ssh_config import SshTarget
@@ -145,7 +145,7 @@ def test_an_old_process_that_holds_the_port_is_named(
     address = f"('127.0.0.1', {port + 1})"
     code = f"import socket, time; s = socket.create_server({address}); time.sleep(60)"
     alpha.run("systemd-run", "--unit=old-one", "/usr/bin/python3", "-c", code)
-    wait_until(lambda: host.listening([port + 1]).get(port + 1), 10, "the old one to listen")
+    wait_until(lambda: host.listening([port + 1]).get(port + 1), 60, "the old one to listen")
     pid = alpha.run("systemctl", "show", "-P", "MainPID", "old-one.service").strip()
     try:
         with pytest.raises(

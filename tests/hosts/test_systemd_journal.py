@@ -1,5 +1,6 @@
 """Logs in a real journal: by cursor, filtered there, what is lost counted."""
 
+import os
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -11,6 +12,7 @@ from systemd_units import TestUnit, unit
 from playbooks.hosts.connection import HostError
 from playbooks.hosts.host import Host
 from playbooks.hosts.logs import Lost
+from playbooks.hosts.processes import Started
 from playbooks.hosts.ssh_config import SshTarget
 from playbooks.system import HealthCheck, LogProbe
 
@@ -65,6 +67,28 @@ def test_the_log_of_an_alias_is_that_of_its_unit(host: Host, svc: TestUnit) -> N
         svc.machine.run("rm", f"/etc/systemd/system/{alias}")
 
 
+def test_a_journal_of_its_own_is_the_one_that_is_read(host: Host, svc: TestUnit) -> None:
+    """`LogNamespace=`; where the unit says nothing, systemd tells in the other one how it ended."""
+    again = "while sleep .05; do echo later; done"
+    apart = f"LogNamespace={svc.name.partition('.')[0]}\n"
+    svc.service(f"{apart}ExecStart=/bin/sh -c 'echo up; {again}'\n")
+    assert host.service_log_end(svc.spec) == ""
+    started = host.service_start(svc.spec)
+    host.await_health(svc.spec, [HealthCheck(LogProbe("^later$"), timeout_s=20)], started)
+    assert host.service_last_lines(svc.spec)[-1] == "later"
+    host.service_stop(svc.spec, timeout_s=20)
+    end = host.service_log_end(svc.spec)
+    said = b"".join(host.service_log(svc.spec, started.cursor)).splitlines()
+    assert (said[0], {*said[1:]}) == (b"up", {b"later"})
+    svc.service(f"{apart}ExecStart=/bin/false\n")
+    failed = host.service_start(svc.spec)
+    ends(host, svc)
+    assert b"".join(host.service_log(svc.spec, end)) == b""
+    with pytest.raises(HostError) as ended:
+        host.await_health(svc.spec, [], failed)
+    assert any("status=1/FAILURE" in line for line in ended.value.detail["log"])
+
+
 def test_a_unit_may_write_its_log_to_a_file(host: Host, svc: TestUnit) -> None:
     """It goes on through logrotate; lines of the start before, and systemd's, are not in it."""
     path = f"/var/log/{svc.name}.log"
@@ -82,7 +106,7 @@ def test_a_unit_may_write_its_log_to_a_file(host: Host, svc: TestUnit) -> None:
     def read() -> list[bytes]:
         return b"".join(host.service_log(filed, started.cursor)).splitlines()
 
-    wait_until(lambda: b"later" in read(), 20, "a line in what was rotated away")
+    wait_until(lambda: b"later" in read(), 60, "a line in what was rotated away")
     assert set(read()) == {b"up", b"later"}
 
 
@@ -129,15 +153,46 @@ def test_suppressed_messages_are_lost(host: Host, svc: TestUnit) -> None:
     )
     started = host.service_start(svc.spec)
 
-    def read() -> tuple[int, Lost]:
+    def read() -> tuple[list[bytes], Lost]:
         log = host.service_log(svc.spec, started.cursor, grep="^([0-9]+|after)$")
-        return b"".join(log).count(b"\n"), log.lost
+        return b"".join(log).splitlines(), log.lost
 
-    wait_until(lambda: read()[1], 20, "journald to say so")
+    wait_until(lambda: read()[0][-1:] == [b"after"], 60, "what comes after the last notice")
     kept, lost = read()
-    assert kept + lost.messages >= 5000
+    assert len(kept) + lost.messages >= 5000
     assert 0 < lost.messages < 5000
     assert str(lost) == f"{lost.messages} messages suppressed by journald"
+
+
+def test_what_a_damaged_file_held_is_lost(host: Host, svc: TestUnit) -> None:
+    """Nothing is lost of what was logged after the file was written to last."""
+    apart = svc.name.partition(".")[0]
+    svc.service(
+        f"LogNamespace={apart}\nLogRateLimitIntervalSec=0\n"
+        "ExecStart=/bin/sh -c 'seq 3000; sleep 600'\n"
+    )
+
+    def read(started: Started) -> tuple[int, Lost]:
+        log = host.service_log(svc.spec, started.cursor)
+        return b"".join(log).count(b"\n"), log.lost
+
+    first = host.service_start(svc.spec)
+    wait_until(lambda: read(first) == (3000, Lost()), 20, "all of it")
+    svc.machine.run("journalctl", f"--namespace={apart}", "--rotate")
+    (file,) = svc.machine.root.glob(f"var/log/journal/*.{apart}/system@*.journal")
+    whole = file.read_bytes()
+    used = whole.rindex(b"MESSAGE=3000")
+    page = b"\xff" * 8192
+    file.write_bytes(whole[: used // 2] + page + whole[used // 2 + len(page) :])
+    kept, lost = read(first)
+    assert kept < 3000
+    assert (lost, str(lost)) == (Lost(damaged=True), "some of it is in damaged files")
+    file.write_bytes(whole[: len(whole) // 2])
+    assert read(first) == (0, Lost(damaged=True))
+    os.utime(file, (1, 1))
+    host.service_stop(svc.spec, timeout_s=20)
+    second = host.service_start(svc.spec)
+    wait_until(lambda: read(second) == (3000, Lost()), 20, "all of it again")
 
 
 def test_a_cursor_that_rotated_away_is_a_gap(host: Host, svc: TestUnit) -> None:

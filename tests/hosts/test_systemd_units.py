@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from hosts_machine import Machine, wait_until
+from ports import free_port
 from systemd_units import TestUnit, unit
 
 from playbooks.hosts.connection import HostError
@@ -36,6 +37,11 @@ def svc(alpha: Machine, request: pytest.FixtureRequest) -> Iterator[TestUnit]:
         yield made
 
 
+def commands(host: Host, svc: TestUnit) -> list[str]:
+    """What the unit's processes run; a shell's child is a shell before it is a program."""
+    return [one.command for one in host.service_state(svc.spec).processes]
+
+
 def refusal(call: Callable[[], object]) -> HostError:
     with pytest.raises(HostError) as caught:
         call()
@@ -52,7 +58,7 @@ def test_starts_and_stops(host: Host, svc: TestUnit) -> None:
     state = host.service_state(svc.spec)
     assert state.running
     assert (state.pid, state.invocation) == (started.pid, started.invocation)
-    assert [one.command for one in state.processes] == ["sleep 601", "sleep 600"]
+    wait_until(lambda: commands(host, svc) == ["sleep 601", "sleep 600"], 60, "both programs")
     assert refusal(lambda: host.service_start(svc.spec)).kind == "running"
     stopped = host.service_stop(svc.spec, 10)
     assert stopped.was_running
@@ -122,7 +128,7 @@ def test_what_systemd_leaves_behind_is_ended(
     svc.service(f"KillMode=process\nExecStart=/bin/sh /opt/{svc.name}.sh\n")
     started = host.service_start(svc.spec)
     host.await_health(svc.spec, [HealthCheck(LogProbe("up"))], started)
-    wait_until(lambda: svc.machine.processes("sleep 700"), 10, "the worker")
+    wait_until(lambda: svc.machine.processes("sleep 700"), 60, "the worker")
     assert host.service_stop(svc.spec, timeout_s).killed == bool(deaf)
     assert not svc.machine.processes("sleep 700")
 
@@ -147,8 +153,7 @@ while True:
 @pytest.fixture
 def on_demand(svc: TestUnit) -> Iterator[int]:
     """The port of `svc`'s socket unit, which starts it whenever somebody connects."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port(svc)
     listens = svc.name.replace(".service", ".socket")
     svc.write(f"/etc/systemd/system/{listens}", f"[Socket]\nListenStream=127.0.0.1:{port}\n")
     svc.write(f"/opt/{svc.name}.py", ANSWERS)
@@ -221,7 +226,7 @@ def test_why_it_does_not_run(host: Host, svc: TestUnit, text: str, kind: str, wo
 def test_systemd_that_has_given_up(host: Host, svc: TestUnit) -> None:
     svc.service("Restart=always\nRestartSec=0\nExecStart=/bin/sh -c 'sleep .05; exit 5'\n")
     started = host.service_start(svc.spec)
-    wait_until(lambda: svc.show("ActiveState") == "failed", 20, "systemd to give up")
+    wait_until(lambda: svc.show("ActiveState") == "failed", 60, "systemd to give up")
     error = refusal(lambda: host.await_health(svc.spec, [], started))
     assert error.kind == "start-limit"
     assert "exit code 5" in error.message
@@ -263,8 +268,8 @@ def test_a_restart_by_systemd_is_another_start(host: Host, svc: TestUnit) -> Non
     started = host.service_start(svc.spec)
     before = host.service_state(svc.spec)
     svc.machine.run("kill", "-9", str(started.pid))
-    wait_until(lambda: host.service_state(svc.spec).running, 10, "systemd to restart it")
-    wait_until(lambda: host.service_state(svc.spec).restarts == 1, 10, "the counter")
+    wait_until(lambda: host.service_state(svc.spec).running, 60, "systemd to restart it")
+    wait_until(lambda: host.service_state(svc.spec).restarts == 1, 60, "the counter")
     assert host.service_state(svc.spec).identity != before.identity
     assert host.service_state(svc.spec).invocation != started.invocation
 
@@ -281,7 +286,7 @@ def test_a_change_of_its_files_is_read_again(host: Host, svc: TestUnit) -> None:
         svc.write(f"{folder}/{next(numbers):03}.conf", "[Service]\nEnvironment=A=1\n")
         return host.unit_facts(svc.spec).need_reload
 
-    wait_until(is_overdue, 20, "a drop-in that systemd has not read")
+    wait_until(is_overdue, 60, "a drop-in that systemd has not read")
     path = f"{folder}/zz-campaign.conf"
     svc.write(path, "[Service]\nEnvironment=A=1\n")
     host.service_stop(svc.spec, 5)

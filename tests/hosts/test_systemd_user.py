@@ -86,7 +86,11 @@ def test_it_is_started_watched_and_stopped(host: Host, svc: UserUnit) -> None:
     host.await_health(svc.spec, [HealthCheck(LogProbe("^ready$"), timeout_s=30)], started)
     state = host.service_state(svc.spec)
     assert (state.running, state.pid) == (True, started.pid)
-    assert [one.command for one in state.processes] == ["sleep 611", "sleep 610"]
+
+    def commands() -> list[str]:
+        return [one.command for one in host.service_state(svc.spec).processes]
+
+    wait_until(lambda: commands() == ["sleep 611", "sleep 610"], 60, "both programs")
     assert b"ready\n" in b"".join(host.service_log(svc.spec, started.cursor))
     assert not host.service_stop(svc.spec, 10).killed
     assert host.service_state(svc.spec).processes == ()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
-from hypotheses.comparison import Comparison, TwoByTwo, associate
+from hypotheses.comparison import BootCompared, Comparison, TwoByTwo, associate
 from hypotheses.observation import Counts, Observation, Result, Trial, count, pooled
 from hypotheses.verdict import Effect, Verdict, Word
 
@@ -35,7 +35,10 @@ def judged(
 ) -> Verdict:
     covered = Counts(table.fail_mismatch + table.fail_match, table.pass_mismatch + table.pass_match)
     return judge_mismatch(
-        comparison, table, counts or covered, min_coverage=0.95, trusted=trusted, effect=effect
+        [BootCompared(comparison, table, counts or covered)],
+        min_coverage=0.95,
+        trusted=trusted,
+        effect=effect,
     )
 
 
@@ -104,11 +107,47 @@ def test_poor_coverage(comparison: Comparison, qualifier: str, reason: str) -> N
     assert verdict.still_needed
 
 
+def in_boots(*tables: TwoByTwo) -> Verdict:
+    """The verdict over boots with these tables, in which some keys mismatched and some did not."""
+    boots = [BootCompared(joined(9, 9), one, Counts(one.failing, one.passing)) for one in tables]
+    return judge_mismatch(boots, min_coverage=0.95, trusted=True, effect=Effect.EFFECTIVE)
+
+
+def test_boots_that_settle_nothing_alone_settle_it_together() -> None:
+    one = TwoByTwo(1, 0, 0, 4)
+    assert str(in_boots(one)) == "inconclusive"
+    verdict = in_boots(one, one, one)
+    assert str(verdict) == "supported"
+    assert verdict.reasons == (
+        "mismatch in 3 of 3 failing trials, 0 of 12 passing (p = .008 within 3 restarts)",
+    )
+    assert (verdict.numbers["n"], verdict.numbers["fisher_p"]) == (15, pytest.approx(1 / 125))
+
+
+def test_restarts_that_differ_in_both_rates_associate_nothing() -> None:
+    """Pooled, mismatches seem to go with failures: 17 of 22 failing trials, 5 of 18 passing."""
+    much, little = TwoByTwo(16, 1, 3, 0), TwoByTwo(1, 4, 2, 13)
+    assert str(in_boots(much + little)) == "supported"
+    verdict = in_boots(much, little)
+    assert str(verdict) == "inconclusive"
+    assert "(p = 1 within 2 restarts)" in verdict.reasons[0]
+
+
+def test_lost_lines_of_any_boot_leave_its_coverage_unknown() -> None:
+    whole = BootCompared(joined(0, 20), TwoByTwo(0, 5, 0, 15), Counts(5, 15))
+    rules = {"min_coverage": 0.95, "trusted": True, "effect": Effect.EFFECTIVE}
+    assert str(judge_mismatch([whole, whole], **rules)) == "refuted"  # type: ignore[arg-type]
+    lossy = replace(whole, comparison=replace(whole.comparison, lost=1))
+    verdict = judge_mismatch([whole, lossy], **rules)  # type: ignore[arg-type]
+    assert str(verdict) == "inconclusive, coverage unknown"
+    assert str(judge_mismatch([], **rules)) == "inconclusive, coverage unknown"  # type: ignore[arg-type]
+
+
 def test_an_untrusted_detector_settles_nothing() -> None:
     verdict = judged(joined(3, 37), TwoByTwo(3, 0, 0, 37), trusted=False)
     assert str(verdict) == "inconclusive, detector not yet trusted"
     assert verdict.still_needed == (
-        "run a detector playbook with known-bad rooms, same patch and comparison"
+        "run a detector playbook with known-bad keys, same patch and comparison"
     )
 
 
@@ -192,7 +231,7 @@ def detector(**parts: object) -> Comparison:
 
 
 def test_a_detector_seen_right() -> None:
-    verdict = judge_detector(detector(), Effect.EFFECTIVE)
+    verdict = judge_detector([detector()], Effect.EFFECTIVE)
     assert str(verdict) == "supported, detector seen right"
     assert verdict.reasons == (
         "exactly the known-bad keys mismatched (2) and the others matched (10)",
@@ -216,22 +255,22 @@ def test_a_detector_seen_right() -> None:
     ],
 )
 def test_a_detector_that_is_not_trusted(parts: dict[str, object], reason: str) -> None:
-    verdict = judge_detector(detector(**parts), Effect.EFFECTIVE)
+    verdict = judge_detector([detector(), detector(**parts)], Effect.EFFECTIVE)
     assert str(verdict) == "invalid, detector not trusted"
     assert any(one.startswith(reason) for one in verdict.reasons)
 
 
 def test_only_the_first_keys_are_named_in_the_order_of_their_numbers() -> None:
     rooms = frozenset(str(i) for i in range(2, 14))
-    verdict = judge_detector(detector(known_bad=rooms | keys("b", 2)), Effect.EFFECTIVE)
+    verdict = judge_detector([detector(known_bad=rooms | keys("b", 2))], Effect.EFFECTIVE)
     assert verdict.reasons == ("known bad, but not seen: 2, 3, 4, 5, 6 and 7 more",)
 
 
 def test_the_effect_of_a_detector_run() -> None:
-    assert str(judge_detector(detector(), Effect.NOT_EFFECTIVE)) == "invalid, not effective"
-    assert str(judge_detector(detector(), Effect.UNPROVEN)) == "inconclusive, effect unproven"
+    assert str(judge_detector([detector()], Effect.NOT_EFFECTIVE)) == "invalid, not effective"
+    assert str(judge_detector([detector()], Effect.UNPROVEN)) == "inconclusive, effect unproven"
     wrong = detector(mismatched=frozenset())
-    assert judge_detector(wrong, Effect.UNPROVEN).word is Word.INVALID
+    assert judge_detector([wrong], Effect.UNPROVEN).word is Word.INVALID
 
 
 def test_trials_are_set_against_their_keys() -> None:
@@ -257,5 +296,6 @@ def test_counts_add_up() -> None:
 
 def test_coverage_is_the_share_of_keys_on_both_sides() -> None:
     comparison = replace(joined(1, 7), right_only=keys("r", 1), duplicate=keys("d", 1))
-    assert (comparison.counts.joined, comparison.counts.total, comparison.coverage) == (8, 10, 0.8)
-    assert Comparison().coverage == 0
+    counts = comparison.counts
+    assert (counts.joined, counts.total, counts.coverage) == (8, 10, 0.8)
+    assert Comparison().counts.coverage == 0

@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
+from itertools import product
 from math import comb
 
 import pytest
@@ -18,6 +20,7 @@ from hypotheses.rates import (
     design_effect,
     difference_text,
     fisher,
+    fisher_within,
     largest_separating,
     newcombe,
     p_text,
@@ -35,6 +38,7 @@ from hypotheses.rates import (
 steady = settings(deadline=None, derandomize=True, max_examples=200)
 sides = st.integers(0, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 small_sides = st.integers(1, 30).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+Side = tuple[int, int]
 nothing_claimed = re.compile(r"(?<![\d.])0+(\.0+)?%")
 
 
@@ -90,6 +94,15 @@ def test_newcombe_figures(counts: tuple[int, int, int, int], low: float, high: f
 )
 def test_fisher_figures(counts: tuple[int, int, int, int], p: float) -> None:
     assert fisher(*counts) == pytest.approx(p, rel=0.03)
+
+
+def test_fisher_within_strata_gives_what_r_gives() -> None:
+    """R: mantelhaen.test(Rabbits, exact = TRUE) gives S = 16, p-value = 0.03994."""
+    rabbits = [(0, 6, 0, 5), (3, 6, 0, 6), (6, 6, 2, 6), (5, 6, 6, 6), (2, 2, 5, 5)]
+    assert fisher_within(rabbits) == pytest.approx(0.03994, abs=5e-6)
+    assert fisher_within([]) == fisher_within([(0, 0, 3, 9), (4, 4, 2, 2)]) == 1
+    many = [(900, 2000, 1100, 2000)] * 20
+    assert fisher_within(many) < 1e-100
 
 
 @pytest.mark.parametrize(
@@ -225,15 +238,20 @@ def test_swapping_sides_negates_newcombe_and_keeps_fisher(
 
 
 @steady
-@given(small_sides, small_sides)
-def test_fisher_is_the_sum_over_tables_no_likelier(
-    one: tuple[int, int], other: tuple[int, int]
-) -> None:
-    (k1, n1), (k2, n2) = one, other
-    k = k1 + k2
-    tables = {x: comb(n1, x) * comb(n2, k - x) for x in range(max(0, k - n2), min(n1, k) + 1)}
-    exact = sum(ways for ways in tables.values() if ways <= tables[k1]) / comb(n1 + n2, k)
-    assert fisher(k1, n1, k2, n2) == pytest.approx(exact, rel=1e-6)
+@given(st.lists(st.tuples(small_sides, small_sides), max_size=3))
+def test_fisher_is_the_sum_over_tables_no_likelier(strata: list[tuple[Side, Side]]) -> None:
+    """Whole numbers throughout: the ways to each sum of the first sides' failures."""
+    ways, seen, total = Counter({0: 1}), 0, 1
+    for (k1, n1), (k2, n2) in strata:
+        k = k1 + k2
+        own = {x: comb(n1, x) * comb(n2, k - x) for x in range(max(0, k - n2), min(n1, k) + 1)}
+        both: Counter[int] = Counter()
+        for x, y in product(ways, own):
+            both[x + y] += ways[x] * own[y]
+        ways, seen, total = both, seen + k1, total * comb(n1 + n2, k)
+    exact = sum(one for one in ways.values() if one <= ways[seen]) / total
+    p = fisher_within([(*one, *other) for one, other in strata])
+    assert p == pytest.approx(exact, rel=1e-6)
 
 
 @steady

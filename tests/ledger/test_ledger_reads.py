@@ -146,6 +146,9 @@ def test_what_changes_a_run_takes_no_mere_part_of_its_id(
 
 def test_of_a_playbooks_runs_the_one_under_way_is_meant(recorder: Recorder, ledger: Ledger) -> None:
     recorder.add_all([make_run("probe-aaaaaa"), make_run("probe-cccccc")])
+    with pytest.raises(CampaignError, match="no run whose id begins with 'probe' is under") as told:
+        ledger.run_to_change("probe", under_way=True)
+    assert told.value.exit is Exit.REFUSED
     recorder.add(make_run("probe-bbbbbb", status="running", ended_at=None))
     assert ledger.run_to_change("probe", under_way=True).id == "probe-bbbbbb"
 

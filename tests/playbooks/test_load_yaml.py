@@ -7,7 +7,7 @@ import pytest
 from load_workspace import said
 
 from playbooks.language.load import LoadError, load_hypotheses
-from playbooks.language.marks import MAX_BYTES
+from playbooks.language.marks import MAX_BYTES, Mark, read
 from playbooks.language.problems import Problem
 
 VALID = "hypotheses:\n  mtp: {claim: it is so}\n"
@@ -192,3 +192,15 @@ def test_a_long_line_is_cut_around_the_place() -> None:
     lines = str(Problem("p", 1, 5001, "w", "a" * 5000 + "b" * 5000)).splitlines()
     assert max(map(len, lines)) < 300
     assert lines[1][lines[2].index("^")] == "b"
+
+
+def test_a_file_that_is_read_again_is_as_it_is_now(tmp_path: Path) -> None:
+    path = tmp_path / "twice.yaml"
+    path.write_text("a: &x 1\n", encoding="utf-8")
+    first = read(path)
+    first.refuse(Mark(1, 1), "not this")
+    assert read(path).problems == []
+    path.write_text("b: 2\nb: 3\n", encoding="utf-8")
+    again = [read(path), read(path)]
+    assert [one.root.get("b").scalar for one in again] == [2, 2]
+    assert [len(one.problems) for one in again] == [1, 1]

@@ -4,7 +4,7 @@ from report_builders import Arm, Story
 
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
 from hypotheses.by_rate import judge_rate
-from hypotheses.comparison import Comparison, TwoByTwo
+from hypotheses.comparison import BootCompared, Comparison, TwoByTwo
 from hypotheses.hypothesis import Standing
 from hypotheses.observation import Counts
 from hypotheses.verdict import Effect, Expect, Verdict, Word
@@ -73,7 +73,7 @@ def _detector(story: Story) -> None:
         "detector",
         [Arm(Counts(0, 9), toggles=CHECKSUM_ON, diffs=CHECKSUM)],
         ["idxk-transfer"],
-        judge_detector(seen, Effect.EFFECTIVE),
+        judge_detector([seen], Effect.EFFECTIVE),
         {"matched": 6, "mismatched": 3, "known_bad": 3, "pass_mismatch": 3, "pass_match": 6},
         {"concurrency": "1"},
     )
@@ -85,8 +85,9 @@ def _probe(story: Story) -> None:
     table = TwoByTwo(20, 0, 2, 38)
     joined = Comparison(rooms - bad, bad, detector="idxk")
     verdict = judge_mismatch(
-        joined, table, Counts(20, 40), min_coverage=0.95, trusted=True, effect=Effect.EFFECTIVE
-    )
+        [BootCompared(joined, table, Counts(20, 40))],
+        min_coverage=0.95, trusted=True, effect=Effect.EFFECTIVE,
+    )  # fmt: skip
     numbers = {"fail_mismatch": 20, "pass_mismatch": 2, "pass_match": 38}
     arm = Arm(Counts(20, 40), toggles=CHECKSUM_ON, diffs=CHECKSUM, killed="decode")
     counts = {"matched": 38, "mismatched": 22, **numbers}

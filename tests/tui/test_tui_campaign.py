@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from report_builders import Arm, Story
 from rich.cells import cell_len
+from textual._compositor import Compositor, ReflowResult
+from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.widget import Widget
 from tui_pilot import drive, lines, shows, text, until
 
 from campaign.tui.app import CampaignApp
@@ -50,7 +54,8 @@ def test_below_100_columns_enter_shows_the_evidence_and_resizing_keeps_the_focus
         assert "Evidence" not in text(app)
         await pilot.press("down", "enter")
         await shows(pilot, "Evidence: mtp")
-        assert "Hypotheses" not in text(app)
+        await until(pilot, lambda: "Hypotheses" not in text(app))
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "evidence-scroll")
         focused = app.focused
         await pilot.resize_terminal(140, 40)
         await shows(pilot, "Evidence: mtp", "Hypotheses (4)")
@@ -85,11 +90,11 @@ def test_of_more_hypotheses_than_there_is_room_for_the_one_under_the_cursor_is_i
     drive(told.recorder.path.parent, script, size=(80, 24))
 
 
-def check_aligned(app: CampaignApp) -> None:
-    """Every line of the panes ends in a frame, at the same column."""
-    for line in lines(app)[1:-1]:
-        assert line.endswith(("┃", "│", "┓", "╮", "┛", "╯")), line
-        assert cell_len(line) == app.size.width, line
+def are_aligned(app: CampaignApp) -> bool:
+    """Whether every line of the panes ends in a frame, at the same column."""
+    frame = ("┃", "│", "┓", "╮", "┛", "╯")
+    ends = lines(app)[1:-1]
+    return all(one.endswith(frame) and cell_len(one) == app.size.width for one in ends)
 
 
 def test_markup_and_control_characters_are_shown_and_columns_stay_aligned(told: Story) -> None:
@@ -102,10 +107,10 @@ def test_markup_and_control_characters_are_shown_and_columns_stay_aligned(told: 
         await shows(pilot, "[red]bold[/red]", "模型-e\u0301")
         await pilot.press("down", "down", "down", "down")
         await shows(pilot, "[link=x]\ufffd[31m not markup [/]", "[b]run[/b]", "1/3")
-        check_aligned(app)
+        await until(pilot, lambda: are_aligned(app))
         await pilot.press("3")
         await shows(pilot, "Runs (9)", "[b]run[/b]", "speaks to [red]bold[/red], 模型-e\u0301")
-        check_aligned(app)
+        await until(pilot, lambda: are_aligned(app))
 
     drive(told.recorder.path.parent, script, size=(140, 40))
 
@@ -127,6 +132,7 @@ def test_the_mouse_chooses_rows_modes_and_keys(folder: Path) -> None:
         await pilot.click("Keys", offset=(lines(app)[-1].index("New") + 1, 0))
         await shows(pilot, "New hypothesis")
         await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
         await pilot.click("CampaignLine", offset=(lines(app)[0].index("History"), 0))
         await until(pilot, lambda: app.current_mode == "history")
         await shows(pilot, "Run: detok-log", "mtp-off-")
@@ -134,3 +140,29 @@ def test_the_mouse_chooses_rows_modes_and_keys(folder: Path) -> None:
         await shows(pilot, "Run: mtp-off")
 
     drive(folder, script)
+
+
+@pytest.fixture
+def untold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before each layout a place was asked for: Textual then tells no widget of its new size."""
+    real = Compositor.reflow
+
+    def reflow(self: Compositor, parent: Widget, size: Size) -> ReflowResult:
+        if self.root is not None:
+            self._full_map_invalidated = True
+            assert self.full_map
+        return real(self, parent, size)
+
+    monkeypatch.setattr(Compositor, "reflow", reflow)
+
+
+@pytest.mark.usefixtures("untold")
+def test_what_comes_into_sight_at_another_size_is_drawn_for_that(folder: Path) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await shows(pilot, "Evidence: topk-v2", "that it is part of the cause")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "Evidence" not in text(app))
+        await pilot.press("enter")
+        await shows(pilot, "Evidence: topk-v2", "┃ what else is needed to confirm it")
+
+    drive(folder, script, size=(200, 50))

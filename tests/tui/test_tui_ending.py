@@ -69,10 +69,14 @@ def test_quitting_asks_and_shows_how_all_is_put_back(
     toy: Toy, before: Tree, running: Console
 ) -> None:
     running.type("q")
-    running.shows("A run is under way")
+    running.shows("Abort, put back, quit")
     running.type("\x1b")
+    running.shows("Hold or follow")
     running.type("q")
-    running.type("\t\r")
+    running.shows("Abort, put back, quit")
+    running.type("\t")
+    running.shows("Abort, put back, quit")
+    running.type("\r")
     running.shows("undo: correct the rule")
     assert running.end() == 130
     check_put_back(toy, running, before)

@@ -34,6 +34,7 @@ def test_the_first_hypothesis_takes_the_place_of_the_welcome(toy: Toy) -> None:
         await pilot.press("ctrl+s")
         await shows(pilot, "Hypotheses (1)", "Evidence: race", "No trials yet")
         await pilot.press("y")
+        await until(pilot, lambda: app.clipboard)
         command = shlex.split(app.clipboard)
         assert command[:6] == ["campaign", "hypothesis", "add", "race", "--claim", "it's a race"]
 
@@ -54,6 +55,7 @@ def test_an_edit_shows_the_command_that_does_the_same(toy: Toy, tmp_path: Path) 
         await pilot.press(*"other", "tab", *"because", "tab")
         await clear(pilot)
         await pilot.press("tab", "tab", "tab", *"a b", "enter", *"c", "ctrl+y", "ctrl+s")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
         await shows(pilot, "other")
         commands.append(app.clipboard)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from tui_pilot import drive, shows, text, type_at_once
+from tui_pilot import drive, shows, text, type_at_once, until
 
 from campaign.operations import status
 from campaign.operations.live import Output
@@ -38,7 +38,7 @@ def test_rows_are_there_before_the_sums_and_keys_move_over_them(
         finally:
             summed.set()
         await shows(pilot, "18/58", "(none)", "F5 does")
-        assert "summing" not in text(app)
+        await until(pilot, lambda: "summing" not in text(app))
         await pilot.press("f5")
         await shows(pilot, "that it is part of the cause")
 

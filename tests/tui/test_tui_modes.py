@@ -53,6 +53,7 @@ def test_every_action_is_in_the_palette_by_what_it_does(toy: Toy) -> None:
         assert set(keys.values()) <= told
         await pilot.press("ctrl+p", *"write down")
         await shows(pilot, "Write down a new hypothesis")
+        await until(pilot, lambda: "Choose a playbook" not in text(app))
         await pilot.press("down", "enter")
         await shows(pilot, "New hypothesis", "campaign hypothesis add")
         await pilot.press("escape", "ctrl+t")
@@ -104,7 +105,7 @@ def test_a_ledger_that_goes_away_while_it_is_shown_is_told_on_every_screen(told:
             assert "No runs yet" not in text(app)
         aside.rename(ledger)
         await shows(pilot, "running lasting-", "Runs (9)")
-        assert "is gone" not in text(app)
+        await until(pilot, lambda: "is gone" not in text(app))
 
     drive(ledger.parent, script)
 

@@ -80,8 +80,7 @@ def test_from_the_list_to_the_verdict(ready: Toy) -> None:
         await pilot.press("question_mark")
         await shows(pilot, "the way back is part of the run", "Run it, where that is confirmed")
         await pilot.press("escape")
-        assert app.focused is not None
-        assert app.focused.id == "cancel"
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "cancel")
         await pilot.press("y")
         await shows(pilot, "✓ completed", "undo: correct the rule", "verdict on rule", "0/20")
         await shows(pilot, '{"outcome": "good", "key": 20}', "cost")
@@ -242,7 +241,7 @@ def test_a_run_started_elsewhere_is_followed_held_and_stopped(ready: Toy) -> Non
             await shows(pilot, "Abort the run?", "campaign runs abort long-")
             await pilot.press("y")
             await shows(pilot, "◌ aborted", "put back", "undo: correct the rule", "restart app")
-            assert "Abort" not in text(app).splitlines()[-1], "there is nothing to stop"
+            await until(pilot, lambda: "Abort" not in text(app).splitlines()[-1])
 
     drive(ready.root, script)
     assert ready.tree() == before

@@ -40,9 +40,10 @@ async def run(app: CampaignApp, pilot: Pilot[int], playbook: str) -> None:
     await pilot.press("ctrl+s")
     await shows(pilot, "Plan for pd-toolcalls-demo", f"campaign run {playbook} --yes")
     await pilot.press("y")
-    await shows(pilot, "▸ running", playbook)
+    command = f"campaign run {playbook} --yes"
+    await until(pilot, lambda: app.runner.command == command)
     await until(pilot, lambda: not app.runner.busy, LONGEST_RUN_S)
-    await shows(pilot, "✓ completed", RUNS[playbook])
+    await shows(pilot, "✓ completed", f"{playbook}-", RUNS[playbook])
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ class Console:
         self, toy: Toy, size: tuple[int, int] = (120, 35), *, controlling: bool = True
     ) -> None:
         self._toy = toy
-        self.text = ""
+        self.text, self._since = "", 0
         self._over = threading.Event()
         self.pid, self._master = pty.fork()
         if self.pid == 0:
@@ -78,11 +78,15 @@ class Console:
                     break
 
     def type(self, keys: str) -> None:
+        self._since = len(self.text)
         os.write(self._master, keys.encode())
 
     def shows(self, text: str) -> None:
-        """Waits until it has written `text`."""
-        await_that(lambda: text in self.text, lambda: f"no {text!r} in {self.text[-3000:]!r}")
+        """Waits until it has written `text`, since something was typed last."""
+        await_that(
+            lambda: text in self.text[self._since :],
+            lambda: f"no {text!r} in {self.text[-3000:]!r}",
+        )
 
     def hang_up(self) -> None:
         """Takes the terminal away, as a lost connection does."""

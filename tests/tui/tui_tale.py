@@ -15,7 +15,7 @@ from campaign.ledger.owner import current_owner
 from hypotheses.assumptions import Settings
 from hypotheses.by_mismatch import judge_detector, judge_mismatch
 from hypotheses.by_rate import judge_rate
-from hypotheses.comparison import Comparison, TwoByTwo
+from hypotheses.comparison import BootCompared, Comparison, TwoByTwo
 from hypotheses.observation import Counts
 from hypotheses.verdict import Effect, Expect
 
@@ -54,7 +54,7 @@ def until_the_fix(story: Story) -> None:
     _judge(story, run, "topk-v2-off", "topk-v2")
     rooms = frozenset({"3", "6", "9"})
     seen = Comparison(frozenset("124578"), rooms, known_bad=rooms, detector="idxk")
-    found = judge_detector(seen, Effect.EFFECTIVE)
+    found = judge_detector([seen], Effect.EFFECTIVE)
     counts = {"matched": 6, "mismatched": 3, "known_bad": 3}
     arm = Arm(Counts(0, 9), toggles=CHECKSUM_ON, diffs=CHECKSUM)
     alone = {"concurrency": "1"}
@@ -66,7 +66,7 @@ def confirmed(story: Story) -> None:
     rooms, bad = (frozenset(str(room) for room in range(n)) for n in (60, 14))
     joined = Comparison(rooms - bad, bad, detector="idxk")
     seen = judge_mismatch(
-        joined, TwoByTwo(14, 0, 0, 46), Counts(14, 46),
+        [BootCompared(joined, TwoByTwo(14, 0, 0, 46), Counts(14, 46))],
         min_coverage=0.95, trusted=True, effect=Effect.EFFECTIVE,
     )  # fmt: skip
     arm = Arm(Counts(14, 46), toggles=CHECKSUM_ON, diffs=CHECKSUM)

@@ -9,10 +9,10 @@ from rich.segment import Segment
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from campaign.tui.the_app import app_of
+from campaign.tui.widgets.sized import Sized
 
 
 def aligned(rows: Sequence[Sequence[Text]], sides: str, gap: int = 2) -> Iterator[Text]:
@@ -31,7 +31,7 @@ def aligned(rows: Sequence[Sequence[Text]], sides: str, gap: int = 2) -> Iterato
         yield line
 
 
-class Lines(ScrollView, can_focus=True):
+class Lines(Sized, can_focus=True):
     """A text that scrolls. It is rendered when it is shown, and when there is another width."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--line"}
@@ -65,7 +65,7 @@ class Lines(ScrollView, can_focus=True):
         """Copies all that it says, also what is out of sight."""
         app_of(self).copy("\n".join(line.text.rstrip() for line in self._lines))
 
-    def on_resize(self) -> None:
+    def fit(self) -> None:
         if self.columns != self._width:
             self._draw()
 

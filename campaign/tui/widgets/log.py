@@ -7,24 +7,23 @@ from typing import ClassVar
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from campaign.tui.colours import colour
 from campaign.tui.reading import Reading
 from campaign.tui.the_app import app_of
+from campaign.tui.widgets.sized import Sized
 from campaign.tui.window import Window, find
 
 FOLLOW_S = 0.1
 SHIFT = 20
 
 
-class LogView(ScrollView, can_focus=True):
+class LogView(Sized, can_focus=True):
     """Shows the end of `path` as it grows; scrolling up pauses that, End goes on.
 
     Only the lines on the screen are drawn, and only a window of the file is held.
@@ -77,7 +76,7 @@ file, not only what is shown. Colours and control characters are left out.
             return
         self.path, self.window, self._shift = path, Window(path or Path()), 0
         self._hit, self._seeking, self.following = None, False, True
-        self._fit()
+        self.fit()
 
     def search(self, wanted: str) -> None:
         """Goes to the last place of `wanted` in the file."""
@@ -102,7 +101,7 @@ file, not only what is shown. Colours and control characters are left out.
             return
         before, self.window = self.window, window
         if window.lines != before.lines or window.size != before.size:
-            self._fit()
+            self.fit()
             self.post_message(self.Moved())
         if self.following:
             self.scroll_end(animate=False, immediate=True)
@@ -117,12 +116,9 @@ file, not only what is shown. Colours and control characters are left out.
         self.said, self._seeking = why, False
         self.post_message(self.Moved())
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.window.lines))
         self.refresh()
-
-    def on_resize(self, _event: events.Resize) -> None:
-        self._fit()
 
     def render_line(self, y: int) -> Strip:
         index = y + self.scroll_offset.y

@@ -8,16 +8,16 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from campaign.tui.the_app import app_of
+from campaign.tui.widgets.sized import Sized
 
 _HEADS = 1
 """Lines above the rows; they do not scroll."""
 
 
-class Rows(ScrollView, can_focus=True):
+class Rows(Sized, can_focus=True):
     """A list of any number of rows, all of one line."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--heads", "rows--row"}
@@ -86,7 +86,7 @@ class Rows(ScrollView, can_focus=True):
         self.virtual_size = Size(self.scrollable_content_region.width, self.count + _HEADS)
         self.refresh()
 
-    def on_resize(self) -> None:
+    def fit(self) -> None:
         self.redraw()
 
     def render_line(self, y: int) -> Strip:

@@ -11,6 +11,7 @@ from rich.text import Text
 from campaign.cli.text import count, seconds, shown, spent, when
 from campaign.ledger import records
 from campaign.ledger.keeping import how_back, kept_edits
+from campaign.ledger.naming import boot_name
 from campaign.ledger.query import mapping
 from campaign.operations.runs import Shown
 from campaign.tui.colours import VERDICTS, colour
@@ -135,8 +136,11 @@ The command in the frame prints the same.
 
     def _comparisons(self, one: Shown) -> Iterator[RenderableType]:
         for found in one.comparisons:
+            named = boot_name(one.boots, found.boot)
+            told = f"{shown(named)}: " if named else ""
             yield Text(
-                f"{found.matched} match, {found.mismatched} mismatch, {found.left_only} left only,"
+                f"{told}{found.matched} match, {found.mismatched} mismatch,"
+                f" {found.left_only} left only,"
                 f" {found.right_only} right only, {found.duplicate} duplicate, {found.lost} lost;"
                 f" {found.coverage:.1%} covered"
             )

@@ -73,7 +73,8 @@ class RunList(Rows):
         if place in self.places:
             self.move_cursor(self.places.index(place))
 
-    def on_resize(self) -> None:
+    def fit(self) -> None:
+        super().fit()
         self._look()
 
     def watch_scroll_y(self, old: float, new: float) -> None:

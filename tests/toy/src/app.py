@@ -1,13 +1,13 @@
 """Answers /trial/N: every fifth trial is bad while rule.BUG is set and MODE is not 'safe'.
 
-It speaks no more HTTP than it must: it is started often, and http.server is slow to load.
+It speaks no more HTTP than it must, and loads no more than it needs for that: it is started often.
 """
 
+import _signal as signal
+import _socket as socket
+import _thread
 import os
-import signal
-import socket
 import sys
-import threading
 
 import rule
 
@@ -25,22 +25,25 @@ def answer(path: str) -> str:
 
 
 def handle(connection: socket.socket) -> None:
-    with connection:
-        asked = b""
-        while b"\r\n\r\n" not in asked:
-            received = connection.recv(4096)
-            if not received:
-                return
-            asked += received
+    asked = received = connection.recv(4096)
+    while received and b"\r\n\r\n" not in asked:
+        received = connection.recv(4096)
+        asked += received
+    if received:
         body = answer(asked.split()[1].decode()).encode()
-        connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        head = b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
+        connection.send(head + body)
+    connection.close()
 
 
 def serve(port: int) -> None:
-    with socket.create_server((os.environ.get("ADDRESS", "127.0.0.1"), port)) as listener:
-        while True:
-            connection = listener.accept()[0]
-            threading.Thread(target=handle, args=(connection,), daemon=True).start()
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((os.environ.get("ADDRESS", "127.0.0.1"), port))
+    listener.listen()
+    while True:
+        descriptor, _ = listener._accept()
+        _thread.start_new_thread(handle, (socket.socket(fileno=descriptor),))
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -41,12 +41,12 @@ class Transfer:
     def _write(self, write: Write, begin: float) -> float:
         """Writes each chunk when the link would have carried it; returns when the last was due.
 
-        Due times follow from `begin` alone: a thread that woke late does not fall behind.
+        A thread that woke late falls behind, as decode's does: on a busy machine both are slower.
         """
         due = begin
         for start in range(0, len(write.data), CHUNK):
             chunk = write.data[start : start + CHUNK]
-            due += len(chunk) / self._bandwidth
+            due = max(due, time.monotonic()) + len(chunk) / self._bandwidth
             time.sleep(max(0.0, due - time.monotonic()))
             write.target[start : start + len(chunk)] = chunk
         return due
