@@ -102,9 +102,11 @@ class CampaignApp(TheApp):
         ),
         Binding("y", "copy_command", "Copy", show=False, tooltip="Copy the last command"),
         Binding("ctrl+t", "toggle_theme", "Theme", show=False, tooltip="Dark or light"),
+        Binding("ctrl+z", "suspend_process", "Suspend", show=False, tooltip="Back to the shell"),
         Binding("q", "quit", "Quit", tooltip="Leave; a run that was started here is asked about"),
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 - as the base class has it
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as the base class has it
         (0, "-narrow"),
         (100, "-wide"),
@@ -134,7 +136,10 @@ class CampaignApp(TheApp):
     async def on_mount(self) -> None:
         # Threads that read hold the interpreter for so long before a key is looked at.
         sys.setswitchinterval(TURN_S)
+        self.run_worker(self.keyboard.run(), group="keys")
         self._ending.handle_signals()
+        # The terminal was the shell's meanwhile: nothing of what was drawn is left.
+        self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         try:
             self.open_workspace(Workspace.find(self.folder))
         except CampaignError:
@@ -164,11 +169,15 @@ class CampaignApp(TheApp):
             self._follower.stop()
 
     def on_ledger_changed(self) -> None:
+        self.read_again()
+
+    def read_again(self, *, fills: bool = False) -> None:
         """Reads the overview again; each mode's screen reads its own when it is looked at."""
         workspace = self.workspace
         if workspace is not None:
             last = self.overview
-            self._overview.ask(lambda: reading.overview(workspace, last))
+            fills = fills or last is None
+            self._overview.ask(lambda: reading.overview(workspace, last), fills=fills)
         for screen in self._mode_screens():
             screen.ledger_changed()
 
@@ -261,7 +270,7 @@ class CampaignApp(TheApp):
         """Says what was put back; ends the app where it waits for that."""
         self.recovering, self.outstanding = False, found.remaining
         if not self._ending.recovery_ended(found.exit):
-            self.push_screen(TextDialog("campaign recover", found.text))
+            self.push_screen(TextDialog("campaign recover", found.text, by_itself=True))
 
     def _cannot_read(self, why: str) -> None:
         """A workspace without a ledger has no problem: the first run or hypothesis makes it."""
@@ -285,14 +294,14 @@ class CampaignApp(TheApp):
         if self.workspace is None:
             return
         if self.runner.busy:
-            self.notify(f"This is still running: {self.runner.command}", severity="warning")
+            self.tell(f"This is still running: {self.runner.command}")
             return
         try:
             self.runner.start(self.workspace, arguments, planned, self._tell_of_end)
         except OSError as error:
-            self.notify(f"It could not be started: {error.strerror}", severity="error")
+            self.tell(f"It could not be started: {error.strerror}")
             return
-        self.on_ledger_changed()
+        self.read_again()
         self.switch_mode("live")
 
     def _tell_of_end(self, code: int) -> None:
@@ -303,20 +312,20 @@ class CampaignApp(TheApp):
         """Shows the last words of the run that was started here; ends the app where it waits."""
         if self._ending.run_ended(code):
             return
-        self.on_ledger_changed()
+        self.read_again()
         words = f"killed by signal {-code}" if code < 0 else ENDS.get(code, f"ended with {code}")
         heading = f"{self.runner.command}: {words}"
         if code in _AS_WANTED:
             self.notify(heading, title="", markup=False)
         else:
-            self.push_screen(TextDialog(heading, self.runner.last_words()))
+            self.push_screen(TextDialog(heading, self.runner.last_words(), by_itself=True))
 
     def action_run(self) -> None:
         """Asks what to run."""
         from campaign.tui.dialogs.run import RunDialog
 
         if self.runner.busy:
-            self.notify(f"This is still running: {self.runner.command}", severity="warning")
+            self.tell(f"This is still running: {self.runner.command}")
         elif not isinstance(self.screen, RunDialog):
             self.push_screen(RunDialog(self._typed))
 

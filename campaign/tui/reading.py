@@ -26,6 +26,9 @@ class Reading(Generic[T]):
     the next it is `pace` seconds at least: the first answer comes at once, a stream of changes is
     shown at that pace. What could not be read is asked again after `again` seconds, for nothing may
     change any more; 0 leaves it.
+
+    What `opens` a dialog, or `fills` a screen that was blank or was filtered, is read at once, and
+    keys are held until it is there (see `Keyboard`); the former can be given up.
     """
 
     def __init__(
@@ -47,13 +50,17 @@ class Reading(Generic[T]):
         self._pace = pace
         self._again = again
         self._begun = self._took = 0.0
-        self._busy = False
+        self._busy = self._holds = self._opens = self._given_up = False
         self._timer: Timer | None = None
         self._waiting: Callable[[], T] | None = None
 
-    def ask(self, read: Callable[[], T]) -> None:
+    def ask(self, read: Callable[[], T], *, opens: bool = False, fills: bool = False) -> None:
         """Asks for what `read` returns; it must not touch widgets."""
         self._waiting = read
+        if (opens or fills) and not self._holds:
+            self._holds, self._opens = True, opens
+            give_up = self._give_up if opens else None
+            app_of(self._owner).keyboard.hold(self, self._owner, give_up, "Reading ...")
         if not self._busy:
             self._begin_later()
 
@@ -64,7 +71,7 @@ class Reading(Generic[T]):
         since = monotonic() - self._begun
         rest = self._rest * self._took
         delay = max(self._delay, self._took + rest - since if rest else 0.0, self._pace - since)
-        if delay > 0:
+        if delay > 0 and not self._holds:
             self._timer = self._owner.set_timer(delay, self._begin)
         else:
             self._begin()
@@ -73,7 +80,7 @@ class Reading(Generic[T]):
         read, self._waiting, self._timer = self._waiting, None, None
         self._begun = monotonic()
         if read is not None:
-            self._busy = True
+            self._busy, self._given_up = True, False
             self._owner.run_worker(lambda: self._answer(read), thread=True, exit_on_error=False)
 
     def _answer(self, read: Callable[[], T]) -> None:
@@ -94,11 +101,21 @@ class Reading(Generic[T]):
 
     def _done(self, tell: Callable[[S], None], value: S) -> None:
         self._busy = False
-        tell(value)
+        if not self._given_up:
+            tell(value)
         if self._waiting is not None:
             self.ask(self._waiting)
+        elif self._holds and not self._busy:
+            self._holds = False
+            app_of(self._owner).keyboard.release(self)
+
+    def _give_up(self) -> None:
+        """Forgets what was asked for; an answer that is on its way is not shown."""
+        self._waiting, self._holds, self._given_up = None, False, self._busy
 
     def _cannot(self, read: Callable[[], T], why: str) -> None:
+        if self._opens:
+            app_of(self._owner).keyboard.forget()
         self._done(self._failed, why)
         if self._again and not self._busy and self._timer is None:
             self._timer = self._owner.set_timer(self._again, lambda: self.ask(read))

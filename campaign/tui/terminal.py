@@ -7,6 +7,8 @@ from typing import IO, Any
 
 from textual.drivers.linux_driver import LinuxDriver
 
+_KEEP_TITLE, _TITLE_BACK, _TITLE = "\x1b[22;2t", "\x1b[23;2t", "\x1b]2;{}\x07"
+
 
 class TerminalDriver(LinuxDriver):
     """A driver that outlives its terminal, so that the app can see to its run."""
@@ -14,6 +16,7 @@ class TerminalDriver(LinuxDriver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._file: Any = _Lossy(self._file)
+        self._title = ""
 
     @property
     def is_gone(self) -> bool:
@@ -21,6 +24,20 @@ class TerminalDriver(LinuxDriver):
         looks = select.poll()
         looks.register(self.fileno, 0)
         return bool(looks.poll(0))
+
+    def entitle(self, title: str) -> None:
+        """Gives the terminal a title; the one it had before comes back at the end."""
+        if title != self._title:
+            self._title = title
+            self.write(_TITLE.format(title))
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self.write(_KEEP_TITLE + (_TITLE.format(self._title) if self._title else ""))
+
+    def stop_application_mode(self) -> None:
+        self.write(_TITLE_BACK)
+        super().stop_application_mode()
 
     def let_go(self) -> None:
         """Reads no more keys: a terminal that is gone would be read over and over."""

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 from textual.dom import DOMNode
+from textual.events import Event
 from textual.reactive import reactive
 
+from campaign.cli.text import count, shown
 from campaign.operations.status import Overview
 from campaign.tui.figures import cut
+from campaign.tui.keyboard import Given, Keyboard
 from campaign.tui.runner import Runner
 from campaign.tui.terminal import TerminalDriver
 from campaign.workspace import Workspace
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from campaign.operations.plan import Planned
     from playbooks.system import System
 
+
+_READ_S, _READ_PER_S = 10.0, 12.0
+"""How long what went wrong is told at least, in seconds; the characters that are read in one."""
 
 _LONGEST = 160
 """Columns of a command that are shown in passing."""
@@ -48,7 +54,18 @@ class TheApp(App[int]):
         self.folder = folder
         self.workspace: Workspace | None = None
         self.runner = Runner()
+        self.keyboard = Keyboard(self, self._deliver)
         self.command = ""
+
+    async def on_event(self, event: Event) -> None:
+        """What is typed takes its turn (see `Keyboard`)."""
+        if isinstance(event, Given) and not event.is_forwarded:
+            self.keyboard.take(event)
+        else:
+            await super().on_event(event)
+
+    async def _deliver(self, given: Given) -> None:
+        await super().on_event(given)
 
     @property
     def plain(self) -> bool:
@@ -60,8 +77,8 @@ class TheApp(App[int]):
         """Shows the campaign of `workspace`, and follows its ledger from now on."""
 
     @abstractmethod
-    def on_ledger_changed(self) -> None:
-        """Has all that is shown read again."""
+    def read_again(self, *, fills: bool = False) -> None:
+        """Has all that is shown read again; for `fills` see `Reading`."""
 
     @abstractmethod
     def show_run(self, run: str) -> None:
@@ -84,7 +101,20 @@ class TheApp(App[int]):
     def tell(self, why: str) -> None:
         """Shows one line about something that went wrong; once, while it is in sight."""
         if all(one.message != why for one in self._notifications):
-            self.notify(why, title="", severity="error", markup=False)
+            lasting = max(_READ_S, len(why) / _READ_PER_S)
+            self.notify(why, title="", severity="error", timeout=lasting, markup=False)
+
+    def entitle(self, name: str, state: str) -> None:
+        """Tells the terminal's title, which is seen while another window is looked at."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.entitle(f"campaign {shown(name)} {state}".rstrip())
+
+    def copy(self, text: str) -> None:
+        """Puts a text on the terminal's clipboard, and says so with its start."""
+        self.copy_to_clipboard(text)
+        first, *more = text.strip().splitlines() or [""]
+        told = f"copied: {cut(shown(first), _LONGEST)}"
+        self.notify(f"{told} and {count(len(more), 'more line')}" if more else told, markup=False)
 
     def did(self, command: str) -> None:
         """Shows the command of what was just done, or its start; `copy_command` copies it."""
@@ -93,8 +123,7 @@ class TheApp(App[int]):
 
     def action_copy_command(self) -> None:
         """Copies the command of what was done last."""
-        self.copy_to_clipboard(self.command)
-        self.notify(f"copied: {cut(self.command, _LONGEST)}", markup=False)
+        self.copy(self.command)
 
 
 def app_of(node: DOMNode) -> TheApp:

@@ -34,6 +34,8 @@ def test_the_filter_and_the_order_are_said_and_escape_shows_all_again(folder: Pa
         await shows(pilot, "Hypotheses (4)")
         await pilot.press("slash", *"detok", "enter")
         await shows(pilot, "Hypotheses (1 of 4)", "Evidence: detokenizer")
+        await pilot.press("slash", "down")
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "hypotheses-table")
         await pilot.press("slash", *"zzz")
         await shows(pilot, "Nothing fits the filter")
         await pilot.press("escape", "s")

@@ -4,9 +4,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from textual.events import Key
 from textual.pilot import Pilot
-from tui_pilot import drive, shows, text, until
+from tui_pilot import drive, shows, text, type_at_once, until
 
 from campaign.operations import status
 from campaign.operations.live import Output
@@ -63,24 +62,17 @@ def test_an_overview_keeps_the_sums_of_before_and_says_that_they_are_old(
     assert not whole.stale
 
 
-def type_at_once(app: CampaignApp, typed: str) -> None:
-    """All keys are there before the first is looked at, as from a quick hand on a busy machine."""
-    for one in typed:
-        key = {"/": "slash", "\n": "enter"}.get(one, one)
-        app.post_message(Key(key, None if one == "\n" else one))
-
-
 def test_what_is_typed_right_after_the_search_key_is_searched_for(folder: Path) -> None:
     kept = folder / "output.log"
     kept.write_text("".join(f"line-{number}-\n" for number in range(20_000)), encoding="utf-8")
 
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "Hypotheses (4)")
-        type_at_once(app, "/idxk\n")
+        type_at_once(app, "/idxk", "enter")
         await shows(pilot, "Hypotheses (1 of 4)", "Evidence: idxk-transfer")
         app.push_screen(OutputDialog("run", (Output("output.log", kept),)))
         await shows(pilot, "line-19999-", "following")
-        type_at_once(app, "/line-77-\n")
+        type_at_once(app, "/line-77-", "enter")
         await shows(pilot, "line-77-", "held")
         await pilot.press("end")
         await shows(pilot, "line-19999-", "following")

@@ -18,9 +18,7 @@ from tui_pilot import drive, shows, text, until
 from campaign.errors import CampaignError, Exit
 from campaign.ledger import records
 from campaign.tui.app import CampaignApp
-from campaign.tui.dialogs.run import RunDialog
 from campaign.tui.screens import live
-from campaign.tui.typed import Typed
 from hypotheses.hypothesis import Hypothesis
 from hypotheses.observation import Counts
 from hypotheses.verdict import Verdict
@@ -111,22 +109,22 @@ def test_nothing_typed_is_lost_whatever_comes_of_planning(known: Toy) -> None:
     drive(known.root, script)
 
 
-def test_a_hand_that_is_ahead_of_the_list_gets_its_plan(known: Toy) -> None:
+def test_a_very_small_terminal_has_room_for_the_way_to_a_run(ready: Toy) -> None:
     async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
         await shows(pilot, "rule")
-        dialog = RunDialog(Typed("fix"))
-        app.push_screen(dialog)
-        await until(pilot, lambda: dialog.is_mounted)
-        dialog.action_plan()
-        await shows(pilot, "Plan for toy", "fix for rule")
-        await pilot.press("escape")
-        await until(pilot, lambda: app.screen is dialog)
-        names = [option.id for option in dialog._list.options]
-        dialog._list.highlighted = names.index("safe-mode")
-        dialog.action_plan()
-        await shows(pilot, "Plan for toy", "toggle for mode")
+        await pilot.press("r", *"fix")
+        await shows(pilot, "campaign run fix", "trials", "Cancel", "Plan", "esc Close")
+        await pilot.press("ctrl+s")
+        await shows(
+            pilot, "Plan for toy", "In all:", "campaign run fix --yes", "Run it", "esc Back"
+        )
+        await pilot.press("end")
+        await shows(pilot, "put back")
+        await pilot.press("y")
+        await shows(pilot, "Outcomes (40)", '"key": 40', "q Quit")
+        await until(pilot, lambda: not app.runner.busy)
 
-    drive(known.root, script)
+    drive(ready.root, script, size=(60, 15))
 
 
 def alive(pid: Path) -> bool:
@@ -358,3 +356,21 @@ def test_a_run_of_ours_that_was_over_before_it_was_seen_is_shown(
         await shows(pilot, "✓ completed", "quick-", "not weighed, with", "runs: F5")
 
     drive(told.recorder.path.parent, script)
+
+
+def test_fields_of_a_playbook_stay_while_its_name_is_typed(known: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await choose(pilot, "fi")
+        (field,) = app.screen.query(".variable")
+        await pilot.press("x")
+        await shows(pilot, "campaign run fix")
+        await pilot.pause()
+        assert list(app.screen.query(".variable")) == [field]
+        await pilot.press("y")
+        await shows(pilot, "No playbook has that")
+        assert not app.screen.query(".variable")
+        await pilot.press("backspace")
+        await shows(pilot, "Does it fail with the rule corrected?", "campaign run fix")
+        await until(pilot, lambda: app.screen.query(".variable"))
+
+    drive(known.root, script)

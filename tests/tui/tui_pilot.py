@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from math import inf
 from pathlib import Path
 from time import monotonic
 
+from textual.events import Key
 from textual.pilot import Pilot
 
 from campaign.tui.app import CampaignApp
+from campaign.tui.dialog import Dialog
 
 PATIENCE_S = 60.0
 
@@ -55,8 +58,30 @@ async def until(
 
 
 async def shows(pilot: Pilot[int], *wanted: str) -> None:
-    """Waits until all of `wanted` is on the screen."""
-    await until(pilot, lambda: all(one in text_of(pilot) for one in wanted))
+    """Waits until all of `wanted` is on the screen; a dialog has been drawn then."""
+    await until(pilot, lambda: is_drawn(pilot) and all(one in text_of(pilot) for one in wanted))
+
+
+def is_drawn(pilot: Pilot[int]) -> bool:
+    screen = pilot.app.screen
+    return not isinstance(screen, Dialog) or screen.seen_at < inf
+
+
+def type_at_once(app: CampaignApp, *keys: str) -> None:
+    """All keys are there before the first is looked at, as from a quick hand on a busy machine.
+
+    A key is named as for `Pilot.press`; one of several characters that is no such name is typed.
+    """
+    for key in keys:
+        for one in [key] if key in _NAMED else key:
+            app.post_message(Key(_NAMED.get(one, one), one if len(one) == 1 else None))
+
+
+_NAMED = {name: name for name in ("enter", "escape", "tab", "down", "end", "ctrl+s")} | {
+    "/": "slash",
+    " ": "space",
+    "-": "minus",
+}
 
 
 async def settles(pilot: Pilot[int]) -> None:

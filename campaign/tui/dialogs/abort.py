@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from campaign.ledger.records import Run
 from campaign.operations import control
@@ -20,6 +20,8 @@ class AbortDialog(ActionDialog):
     heading = "Abort the run?"
     verb = "Abort"
     doing = "Asking ..."
+    deliberate = True
+    AUTO_FOCUS = "#cancel"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "act", "Abort", tooltip="Stop the run, and put everything back"),
@@ -36,10 +38,6 @@ class AbortDialog(ActionDialog):
             "Its trials so far are kept, and count as no evidence.",
             markup=False,
         )
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.query_one("#cancel", Button).focus()
 
     def collect(self) -> None:
         """There is nothing to take."""

@@ -9,11 +9,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static, TextArea
 
 from campaign.cli.text import shown
+from campaign.tui.dialog import Dialog
 from campaign.tui.reading import Reading
 from campaign.tui.runner import command_text
 from campaign.tui.the_app import app_of
@@ -21,7 +21,7 @@ from campaign.tui.widgets.keys import COPY_COMMAND, HELP_IN_DIALOGS, Keys
 from campaign.workspace import Workspace
 
 
-class ActionDialog(ModalScreen[None]):
+class ActionDialog(Dialog[None]):
     """Shows its fields with the command below, kept up to date; nothing typed is ever lost.
 
     Doing it closes the dialog; where that fails it stays, with one line that says why.
@@ -51,7 +51,7 @@ is kept.
         self._command = Static("", markup=False, classes="command")
         self._told = Static("", markup=False, classes="wrong")
         self._judged: list[object] = []
-        self._done: Reading[str] = Reading(self, self._succeeded, self._say)
+        self._done: Reading[str] = Reading(self, self._succeeded, self._refuse)
 
     @abstractmethod
     def compose_fields(self) -> ComposeResult:
@@ -124,11 +124,11 @@ is kept.
         try:
             self.collect()
         except ValueError as error:
-            self._say(str(error))
+            self._refuse(str(error))
             return
         command = command_text(self.arguments())
         self._say(self.doing)
-        self._done.ask(lambda: self._act(workspace, command))
+        self._done.ask(lambda: self._act(workspace, command), fills=True)
 
     def _act(self, workspace: Workspace, command: str) -> str:
         self.act(workspace)
@@ -136,8 +136,14 @@ is kept.
 
     def _succeeded(self, command: str) -> None:
         app_of(self).did(command)
+        app_of(self).read_again(fills=True)
         self.dismiss()
         self.done()
+
+    def _refuse(self, why: str) -> None:
+        """Says why it is not done. What was typed ahead rests on that it is."""
+        app_of(self).keyboard.forget()
+        self._say(why)
 
     def _say(self, text: str) -> None:
         """What is wrong, or being done; nothing where `text` is empty."""
@@ -160,5 +166,4 @@ is kept.
         except ValueError as error:
             self._say(str(error))
             return
-        self.app.copy_to_clipboard(command_text(self.arguments()))
-        self.notify("copied")
+        app_of(self).copy(command_text(self.arguments()))

@@ -2,6 +2,7 @@
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.events import Paste
 from textual.widget import Widget
 from textual.widgets import Input, Label, TextArea
 
@@ -19,9 +20,18 @@ class Field(Horizontal):
         yield self.widget
 
 
-def line(value: str, hint: str = "") -> Input:
-    """One line of text."""
-    return Input(value, placeholder=hint, compact=True, select_on_focus=False)
+class Line(Input):
+    """One line of text. Of what is pasted all lines are kept, one after the other."""
+
+    def on_paste(self, event: Paste) -> None:
+        """Before the paste is taken, of which a field would keep the first line only."""
+        text = " ".join(line.strip() for line in event.text.splitlines())
+        event.text = "".join(one for one in text.strip() if one.isprintable())
+
+
+def line(value: str, hint: str = "") -> Line:
+    """A field for one line of text."""
+    return Line(value, placeholder=hint, compact=True, select_on_focus=False)
 
 
 def lines(values: tuple[str, ...], hint: str = "") -> TextArea:

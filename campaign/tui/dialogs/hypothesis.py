@@ -1,6 +1,6 @@
 """Writing down a hypothesis, or changing one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from textual.app import ComposeResult
 
@@ -12,11 +12,17 @@ from hypotheses.hypothesis import Hypothesis
 
 
 class HypothesisDialog(ActionDialog):
-    """Asks for all of a hypothesis; `old` is the one to change, None for a new one."""
+    """Asks for all of a hypothesis; `old` is the one to change, None for a new one.
 
-    def __init__(self, old: Hypothesis | None = None) -> None:
+    `added` is called with the name of a new one, once it is written down.
+    """
+
+    def __init__(
+        self, old: Hypothesis | None = None, added: Callable[[str], None] = lambda _slug: None
+    ) -> None:
         super().__init__()
         self._old = old
+        self._added = added
         self._new = before = old or Hypothesis("", "")
         prior = "" if before.prior is None else f"{before.prior:g}"
         self._slug = line(before.slug, "short, without blanks, such as topk-v2")
@@ -40,9 +46,6 @@ class HypothesisDialog(ActionDialog):
         yield Field("assumes", self._assumptions)
         yield Field("links", self._links)
 
-    def on_mount(self) -> None:
-        (self._slug if self._old is None else self._claim).focus()
-
     def collect(self) -> None:
         self._new = Hypothesis(
             slug=self._slug.value.strip(),
@@ -65,6 +68,9 @@ class HypothesisDialog(ActionDialog):
             operations.add(workspace, self._new)
         else:
             operations.change(workspace, self._new)
+
+    def done(self) -> None:
+        self._added(self._new.slug)
 
 
 def _prior(text: str) -> float | None:

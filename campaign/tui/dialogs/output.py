@@ -7,18 +7,19 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from campaign.cli.text import shown
 from campaign.operations.live import Output
+from campaign.tui.dialog import Dialog
 from campaign.tui.dialogs.pick import PickDialog
 from campaign.tui.widgets.keys import HELP_IN_DIALOGS, Keys
 from campaign.tui.widgets.log_pane import LogPane
 
 
-class OutputDialog(ModalScreen[None]):
+class OutputDialog(Dialog[None]):
     """Shows the newest of `outputs` of a run, or the one that is chosen."""
 
+    AUTO_FOCUS = "#log-view"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "choose", "Others", tooltip="Choose which of the run's files is shown"),
         HELP_IN_DIALOGS,
@@ -40,7 +41,6 @@ class OutputDialog(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self._pane.show_outputs(self._run, self._outputs)
-        self._pane.log_view.focus()
 
     def action_choose(self) -> None:
         """Asks which file to show."""

@@ -8,14 +8,14 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import OptionList
 
 from campaign.cli.text import shown
+from campaign.tui.dialog import Dialog
 from campaign.tui.widgets.keys import Keys
 
 
-class PickDialog(ModalScreen[int]):
+class PickDialog(Dialog[int]):
     """Shows `names` under `heading`; returns the index of the one that was picked."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q", "dismiss", "Close")]

@@ -8,14 +8,15 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from campaign.cli.plans import as_text
 from campaign.cli.text import shown
 from campaign.operations.plan import Planned, Request
 from campaign.tui.colours import colour
+from campaign.tui.dialog import Dialog
 from campaign.tui.runner import command_text
+from campaign.tui.the_app import app_of
 from campaign.tui.widgets.keys import COPY_COMMAND, HELP_IN_DIALOGS, Keys
 
 _DIFF = " " * 7
@@ -37,7 +38,7 @@ def arguments(planned: Planned, request: Request) -> list[str]:
     ]
 
 
-class PlanDialog(ModalScreen[Sequence[str]]):
+class PlanDialog(Dialog[Sequence[str]]):
     """Shows a plan; returns the words of the command where it is to be run. Cancel has the focus.
 
     A protected campaign is run only once its name has been typed.
@@ -49,6 +50,8 @@ the trials can show stands at the end, and steps that cannot be taken back. Noth
 yet; the way back is part of the run.
 """
 
+    deliberate = True
+    AUTO_FOCUS = "#cancel"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "Run it", tooltip="Run it, where that is confirmed"),
         COPY_COMMAND,
@@ -58,6 +61,8 @@ yet; the way back is part of the run.
         Binding("down,j", "scroll(1)", "Down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),
         Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home,g", "end(0)", "Start", show=False),
+        Binding("end,G", "end(1)", "End", show=False),
     ]
 
     def __init__(self, planned: Planned, request: Request) -> None:
@@ -93,9 +98,6 @@ yet; the way back is part of the run.
                 yield Button("Run it", id="run", variant="primary", compact=True)
         yield Keys()
 
-    def on_mount(self) -> None:
-        self.query_one("#cancel", Button).focus()
-
     def _coloured(self, text: str) -> Text:
         lines = text.splitlines()
         return Text("\n").join(Text(one, colour(self.app, _meaning(one))) for one in lines)
@@ -119,8 +121,7 @@ yet; the way back is part of the run.
 
     def action_copy_command(self) -> None:
         """Copies the command."""
-        self.app.copy_to_clipboard(command_text(self._words))
-        self.notify("copied")
+        app_of(self).copy(command_text(self._words))
 
     def action_scroll(self, by: int) -> None:
         """Scrolls the plan by a line."""
@@ -129,6 +130,10 @@ yet; the way back is part of the run.
     def action_page(self, by: int) -> None:
         """Scrolls the plan by a page."""
         self._box.scroll_relative(y=by * self._box.size.height, animate=False)
+
+    def action_end(self, which: int) -> None:
+        """Scrolls to the start of the plan (0), or to its end (1)."""
+        self._box.scroll_to(y=which * self._box.max_scroll_y, animate=False)
 
 
 def _meaning(line: str) -> str:

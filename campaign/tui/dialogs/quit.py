@@ -6,18 +6,20 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
+from campaign.tui.dialog import Dialog
 from campaign.tui.widgets.keys import Keys
 
 
-class QuitDialog(ModalScreen[bool]):
+class QuitDialog(Dialog[bool]):
     """Asks whether to quit although `heading`; `command` is what goes on, `told` what becomes of
 
     it, `verb` what to do. Staying has the focus.
     """
 
+    deliberate = True
+    AUTO_FOCUS = "#stay"
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "stay", "Stay")]
 
     def __init__(self, heading: str, command: str, told: str, verb: str) -> None:

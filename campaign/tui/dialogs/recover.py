@@ -20,6 +20,8 @@ class RecoverDialog(ActionDialog):
 
     heading = "Recover"
     verb = "Recover"
+    deliberate = True
+    AUTO_FOCUS = "#cancel"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "act", "Recover", priority=True, tooltip="Put back what is left")
     ]

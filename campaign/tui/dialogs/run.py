@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -17,7 +16,8 @@ from campaign.cli.text import columns, shown
 from campaign.operations.plan import Planned, Request
 from campaign.operations.playbooks import Offered, offered
 from campaign.tui.colours import colour
-from campaign.tui.dialogs.fields import Field
+from campaign.tui.dialog import Dialog
+from campaign.tui.dialogs.fields import Field, Line
 from campaign.tui.dialogs.plan import PlanDialog
 from campaign.tui.planning import Attempt
 from campaign.tui.reading import Reading
@@ -27,7 +27,7 @@ from campaign.tui.typed import Typed
 from campaign.tui.widgets.keys import COPY_COMMAND, HELP_IN_DIALOGS, Keys
 
 
-class RunDialog(ModalScreen[None]):
+class RunDialog(Dialog[None]):
     """A list of playbooks that narrows as one types, the one under the cursor, its variables.
 
     What was typed stays, whatever comes of planning and of the run; so does the cursor.
@@ -39,9 +39,12 @@ Enter again for its plan. Planning asks the hosts and changes nothing. ^k has it
 the hosts until they are put back by the run's name.
 """
 
+    AUTO_FOCUS = "#narrow"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Up", show=False),
         Binding("down", "move(1)", "Down", show=False),
+        Binding("pageup", "move_page(-1)", "Page up", show=False),
+        Binding("pagedown", "move_page(1)", "Page down", show=False),
         Binding("ctrl+s", "plan", "Plan", priority=True, tooltip="Make its plan, and show it"),
         Binding(
             "ctrl+k",
@@ -68,11 +71,12 @@ the hosts until they are put back by the run's name.
         self._list = OptionList(id="playbooks", markup=False)
         self._about = Static("Reading the playbooks ...", markup=False, id="about")
         self._fields = VerticalScroll(classes="fields", can_focus=False)
+        self._fields_of: Offered | None = None
         self._command = Static("", markup=False, classes="command")
         self._wrong = Static("", markup=False, classes="wrong")
         self._attempt: Attempt | None = None
-        self._awaited = self._planning = ""
-        self._plan_awaited = self._keep = False
+        self._planning = ""
+        self._keep = False
         self._read: Reading[tuple[Offered, ...]] = Reading(self, self._list_them, self._failed)
 
     def compose(self) -> ComposeResult:
@@ -90,10 +94,9 @@ the hosts until they are put back by the run's name.
         yield Keys()
 
     def on_mount(self) -> None:
-        self._filter.focus()
         workspace = app_of(self).workspace
         if workspace is not None:
-            self._read.ask(lambda: offered(workspace))
+            self._read.ask(lambda: offered(workspace), fills=True)
 
     def on_unmount(self) -> None:
         if self._attempt is not None:
@@ -107,8 +110,6 @@ the hosts until they are put back by the run's name.
             self._list.highlighted = names.index(self._all.playbook)
         if not found:
             self._about.update("There are no playbooks yet: write one into playbooks/.")
-        if self._plan_awaited:
-            self.action_plan()
 
     @on(Input.Changed, "#narrow")
     def _narrow(self) -> None:
@@ -124,6 +125,7 @@ the hosts until they are put back by the run's name.
         if not found:
             self._about.update("No playbook has that in its name, question or hypothesis.")
             self._fields.remove_children()
+            self._fields_of = None
             self._say_command()
 
     @on(OptionList.OptionHighlighted, "#playbooks")
@@ -133,6 +135,19 @@ the hosts until they are put back by the run's name.
             return
         if one.name != self._planning:
             self._begin_anew()
+        if one is not self._fields_of:
+            await self._describe(one)
+        self._say_command()
+
+    @property
+    def _chosen(self) -> Offered | None:
+        """The playbook under the cursor."""
+        at = self._list.highlighted_option
+        return self._offered.get(at.id or "") if at is not None else None
+
+    async def _describe(self, one: Offered) -> None:
+        """Says what it is, and has its variables to be typed."""
+        self._fields_of = one
         self._about.update(self._described(one))
         await self._fields.remove_children()
         given = one.playbook.vars if one.playbook else {}
@@ -141,15 +156,6 @@ the hosts until they are put back by the run's name.
             Field(name, _Variable(one.name, name, typed.get(name, value)))
             for name, value in given.items()
         )
-        self._say_command()
-        if self._awaited == one.name:
-            self._focus_variable(one)
-
-    @property
-    def _chosen(self) -> Offered | None:
-        """The playbook under the cursor."""
-        at = self._list.highlighted_option
-        return self._offered.get(at.id or "") if at is not None else None
 
     def _described(self, one: Offered) -> Text:
         if one.playbook is None:
@@ -200,28 +206,20 @@ the hosts until they are put back by the run's name.
         one = self._chosen
         if one is None or one.playbook is None or not one.playbook.vars:
             self.action_plan()
-        elif not self._focus_variable(one):
-            self._awaited = one.name
-
-    def _focus_variable(self, one: Offered) -> bool:
-        """Whether the first variable is there to be typed: a quick hand is ahead of its fields."""
-        field = next((f for f in self._fields.query(_Variable) if f.playbook == one.name), None)
-        if field is not None:
-            field.focus()
-            self._awaited = ""
-        return field is not None
+        else:
+            self._fields.query(_Variable).first().focus()
 
     @on(Input.Submitted, ".variable")
     @on(Button.Pressed, "#act")
     def action_plan(self) -> None:
-        """Makes the plan, once the playbooks have been read; it is shown once it is there."""
+        """Makes the plan; it is shown once it is there. Keys are held until then, but for Esc."""
         workspace, one = app_of(self).workspace, self._chosen
-        self._plan_awaited = not self._offered
         if workspace is None or one is None or self._attempt is not None:
             return
         request, self._all.playbook, self._planning = self._request(one), one.name, one.name
         self._say("Planning: the hosts are asked, nothing is changed. Esc gives up.")
         self._attempt = Attempt(self, lambda made: self._ask(made, request), self._failed)
+        app_of(self).keyboard.hold(self, self, self._give_up)
         self._attempt.start(workspace, request)
 
     def _ask(self, planned: Planned, request: Request) -> None:
@@ -234,8 +232,13 @@ the hosts until they are put back by the run's name.
             app_of(self).start_run(words, planned)
 
     def _failed(self, why: str) -> None:
-        self._attempt = None
+        app_of(self).keyboard.forget()
+        self._end_attempt()
         self._say(why)
+
+    def _end_attempt(self) -> None:
+        self._attempt = None
+        app_of(self).keyboard.release(self)
 
     def _say(self, text: str) -> None:
         self._wrong.update(Text(shown(text)))
@@ -245,7 +248,8 @@ the hosts until they are put back by the run's name.
         """Forgets an attempt to plan what is not chosen any more."""
         if self._attempt is not None:
             self._attempt.give_up()
-        self._failed("")
+        self._end_attempt()
+        self._say("")
 
     def action_move(self, by: int) -> None:
         """Moves in the list, from the filter too."""
@@ -254,22 +258,29 @@ the hosts until they are put back by the run's name.
         else:
             self._list.action_cursor_up()
 
+    def action_move_page(self, by: int) -> None:
+        """Moves in the list by a page, from the filter too."""
+        at = (self._list.highlighted or 0) + by * self._list.size.height
+        self._list.highlighted = max(0, min(at, self._list.option_count - 1))
+
     @on(Button.Pressed, "#cancel")
     def action_back(self) -> None:
         """Gives up planning; where it is not planning, closes."""
         if self._attempt is None:
             self.dismiss()
-            return
+        else:
+            self._give_up()
+
+    def _give_up(self) -> None:
         self._begin_anew()
         self._say("Planning was given up; nothing was changed.")
 
     def action_copy_command(self) -> None:
         """Copies the command."""
-        self.app.copy_to_clipboard(command_text(self._words()))
-        self.notify("copied")
+        app_of(self).copy(command_text(self._words()))
 
 
-class _Variable(Input):
+class _Variable(Line):
     """A field for a variable of a playbook."""
 
     def __init__(self, playbook: str, variable: str, value: str) -> None:

@@ -6,20 +6,24 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from campaign.cli.text import shown
+from campaign.tui.dialog import Dialog
 from campaign.tui.widgets.keys import Keys
 
 
-class TextDialog(ModalScreen[None]):
-    """Shows `text` under `heading`, as they stand; scrolls."""
+class TextDialog(Dialog[None]):
+    """Shows `text` under `heading`, as they stand; scrolls.
+
+    One that opens `by_itself` is not closed by what was typed for something else.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter", "dismiss", "Close")]
 
-    def __init__(self, heading: str, text: str) -> None:
+    def __init__(self, heading: str, text: str, *, by_itself: bool = False) -> None:
         super().__init__()
+        self.deliberate = by_itself
         self._heading = heading
         self._text = text
 

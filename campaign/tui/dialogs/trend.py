@@ -6,11 +6,11 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from campaign.cli.text import count, money, seconds, shown, when
 from campaign.operations.trend import Trend
+from campaign.tui.dialog import Dialog
 from campaign.tui.figures import top_of
 from campaign.tui.plots import rate_plot, sum_plot
 from campaign.tui.widgets.keys import Keys
@@ -18,7 +18,7 @@ from campaign.tui.widgets.keys import Keys
 _HEIGHT, _MARGIN = 7, 8
 
 
-class TrendDialog(ModalScreen[None]):
+class TrendDialog(Dialog[None]):
     """Shows a trend in as many columns as there are."""
 
     BINDINGS = [("escape,q,enter", "dismiss", "Close")]  # noqa: RUF012 - as the base class has it

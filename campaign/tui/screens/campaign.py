@@ -65,15 +65,7 @@ class CampaignScreen(ModeScreen):
         Binding("a", "note", "Note", tooltip="Add a note to the hypothesis"),
         Binding("t", "standing", "Standing", tooltip="Set the standing, with a reason"),
         Binding("h", "details", "Details", tooltip="All of the hypothesis, with its history"),
-        # With priority, so that what is typed right after it is typed into the filter.
-        Binding(
-            "slash",
-            "filter",
-            "Filter",
-            key_display="/",
-            priority=True,
-            tooltip="Filter the hypotheses",
-        ),
+        Binding("slash", "filter", "Filter", key_display="/", tooltip="Filter the hypotheses"),
         Binding("s", "sort", "Sort", tooltip="Sort the hypotheses otherwise"),
         Binding("d", "demo", "Demo", show=False, tooltip="Make and open the demo"),
         Binding("f5", "again", "Weigh again", show=False, tooltip="Read and weigh all again"),
@@ -110,12 +102,12 @@ class CampaignScreen(ModeScreen):
         self.watch(self.app, "problem", self._greet)
         self.watch(self.app, "theme", self.evidence.draw, init=False)
 
-    def read(self) -> None:
+    def read(self, *, fills: bool = False) -> None:
         """Reads what is shown of the hypothesis under the cursor, and the baseline beside it."""
         wait_s = self._read_at + _PACE_S - monotonic()
         if wait_s <= 0:
             self._read_at, self._baseline = monotonic(), None
-            self._read_hypothesis()
+            self._read_hypothesis(fills=fills)
         elif self._again is None:
             self._again = self.set_timer(wait_s, self._read_again)
 
@@ -123,11 +115,11 @@ class CampaignScreen(ModeScreen):
         self._again = None
         self.read()
 
-    def _read_hypothesis(self) -> None:
+    def _read_hypothesis(self, *, fills: bool = False) -> None:
         workspace, slug, baseline = app_of(self).workspace, self.hypotheses.slug, self._baseline
         if workspace is not None and self.hypotheses.table.focused_key is not None:
-            self._evidence.ask(lambda: weighing.evidence(workspace, slug, baseline))
-            self._runs.ask(lambda: _runs_of(workspace, slug))
+            self._evidence.ask(lambda: weighing.evidence(workspace, slug, baseline), fills=fills)
+            self._runs.ask(lambda: _runs_of(workspace, slug), fills=fills)
 
     def _show(self, overview: Overview | None) -> None:
         if overview is None or self.app.screen_stack[:1] != [self]:
@@ -203,8 +195,6 @@ class CampaignScreen(ModeScreen):
             return self.evidence.has_focus_within or self.hypotheses.filter.display
         if action == "demo":
             return self.welcome.display and not is_demo_open(app_of(self))
-        if action == "filter" and self.hypotheses.filter.has_focus:
-            return False
         overview = app_of(self).overview
         return bool(overview and overview.hypotheses) if action in _OF_SOME else True
 
@@ -227,7 +217,7 @@ class CampaignScreen(ModeScreen):
         """Reads all again, and weighs all restarts again."""
         self._weighed = _ASKED_FOR
         self.evidence.show_advice("")
-        app_of(self).on_ledger_changed()
+        app_of(self).read_again()
         self._show(app_of(self).overview)
 
     def action_demo(self) -> None:
@@ -236,7 +226,7 @@ class CampaignScreen(ModeScreen):
 
     def action_new(self) -> None:
         """Asks for a new hypothesis."""
-        self.app.push_screen(HypothesisDialog())
+        self.app.push_screen(HypothesisDialog(added=self.hypotheses.go_to))
 
     def action_edit(self) -> None:
         """Asks what to change in the hypothesis."""
@@ -259,7 +249,7 @@ class CampaignScreen(ModeScreen):
         """Opens a dialog made from all that is known of the hypothesis."""
         workspace, slug = app_of(self).workspace, self.hypotheses.slug
         if workspace is not None and slug is not None:
-            self._details.ask(lambda: (dialog, operations.shown(workspace, slug)))
+            self._details.ask(lambda: (dialog, operations.shown(workspace, slug)), opens=True)
 
     def _open(self, asked: tuple[_Dialog, Shown]) -> None:
         dialog, shown = asked

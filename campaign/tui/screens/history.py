@@ -53,15 +53,7 @@ class HistoryScreen(ModeScreen):
     """All runs, the newest first, with the one under the cursor whole beside them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        # With priority, so that what is typed right after it is typed into the filter.
-        Binding(
-            "slash",
-            "filter",
-            "Filter",
-            key_display="/",
-            priority=True,
-            tooltip="Filter and search the runs",
-        ),
+        Binding("slash", "filter", "Filter", key_display="/", tooltip="Filter and search the runs"),
         Binding("o", "output", "Output", tooltip="The raw output of the run, and all that it kept"),
         Binding("m", "mark", "Mark", tooltip="Mark the run, to compare another with it"),
         Binding("c", "compare", "Compare", tooltip="Compare the run with the marked one"),
@@ -105,11 +97,13 @@ class HistoryScreen(ModeScreen):
     def _greet(self) -> None:
         self.empty.update(UNREADABLE if app_of(self).problem else NOTHING)
 
-    def read(self) -> None:
+    def read(self, *, fills: bool = False) -> None:
         """Reads which runs there are; the list reads those that are on the screen."""
         workspace, wanted, known = app_of(self).workspace, self.wanted, self._known
         if workspace is not None:
-            self._places.ask(lambda: (wanted, operations.places(workspace, wanted, known)))
+            self._places.ask(
+                lambda: (wanted, operations.places(workspace, wanted, known)), fills=fills
+            )
 
     def _show(self, found: tuple[RunFilter, "array[int]"]) -> None:
         wanted, places = found
@@ -131,7 +125,7 @@ class HistoryScreen(ModeScreen):
         """Goes to a run that another screen asks for, once its place is known."""
         workspace = app_of(self).workspace
         if run and workspace is not None and self._known is not None:
-            self._opened.ask(lambda: operations.place_of(workspace, run))
+            self._opened.ask(lambda: operations.place_of(workspace, run), fills=True)
 
     def _go_to(self, place: int | None) -> None:
         if place is None or place in self.list.places:
@@ -167,7 +161,7 @@ class HistoryScreen(ModeScreen):
             return
         if wanted != self.wanted:
             self.wanted, self._known = wanted, None
-            self.read()
+            self.read(fills=True)
 
     @on(Input.Submitted, "#history-filter")
     def _to_list(self) -> None:
@@ -180,9 +174,9 @@ class HistoryScreen(ModeScreen):
     def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
         """What needs a run is there once one is under the cursor."""
         if action in _OF_ONE:
-            return self.list.run is not None
+            return self.list.display and self.list.run is not None
         if action == "filter":
-            return not self.empty.display and not self.pane.filter.has_focus
+            return not self.empty.display
         if action == "compare":
             return self.list.marked is not None and self.list.marked != self.list.place
         if action == "back":
@@ -213,7 +207,7 @@ class HistoryScreen(ModeScreen):
         workspace = app_of(self).workspace
         first, second = self.list.marked, self.list.place
         if workspace is not None and first is not None and second is not None:
-            self._pair.ask(lambda: comparing.compare_places(workspace, first, second))
+            self._pair.ask(lambda: comparing.compare_places(workspace, first, second), opens=True)
 
     def _show_pair(self, found: Compared) -> None:
         heading = f"campaign runs compare {found.first.run.id} {found.second.run.id}"
@@ -232,7 +226,7 @@ class HistoryScreen(ModeScreen):
         workspace, one = app_of(self).workspace, self.list.run
         if workspace is not None and one is not None:
             run = one.run.id
-            self._outputs.ask(lambda: (run, kept.outputs(workspace, run)))
+            self._outputs.ask(lambda: (run, kept.outputs(workspace, run)), opens=True)
 
     def _show_outputs(self, found: tuple[str, tuple[Output, ...]]) -> None:
         run, outputs = found
@@ -246,7 +240,7 @@ class HistoryScreen(ModeScreen):
         workspace, one = app_of(self).workspace, self.list.run
         if workspace is not None and one is not None:
             playbook = one.run.playbook
-            self._trend.ask(lambda: trending.trend(workspace, playbook))
+            self._trend.ask(lambda: trending.trend(workspace, playbook), opens=True)
 
     def _show_trend(self, trend: Trend) -> None:
         self.app.push_screen(TrendDialog(trend))

@@ -99,7 +99,7 @@ class LiveScreen(ModeScreen):
         self.watch(self.app, "problem", self._greet, init=False)
         self.empty.focus()
 
-    def read(self) -> None:
+    def read(self, *, fills: bool = False) -> None:
         """Reads the run that is followed; the newest, where none was chosen or it is over.
 
         One that was started here may be over before it was seen under way.
@@ -117,7 +117,7 @@ class LiveScreen(ModeScreen):
                 ) or batch
             return under_way, reading.live(workspace, chosen, last) if chosen else None
 
-        self._live.ask(read)
+        self._live.ask(read, fills=fills)
 
     def _show(self, read: tuple[tuple[Run, ...], Live | None]) -> None:
         self.under_way, live = read
@@ -201,7 +201,7 @@ class LiveScreen(ModeScreen):
         verb = "pause" if live.pause is None else "resume"
         ask = control.pause if live.pause is None else control.resume
         run = live.run.id
-        self._asked.ask(lambda: f"runs {verb} {ask(workspace, run).id}")
+        self._asked.ask(lambda: f"runs {verb} {ask(workspace, run).id}", fills=True)
 
     def _did(self, command: str) -> None:
         app_of(self).did(f"campaign {command}")
@@ -247,4 +247,4 @@ class LiveScreen(ModeScreen):
     def _follow(self, index: int | None) -> None:
         if index is not None:
             self._batch, self.shown = self.under_way[index].batch, None
-            self.read()
+            self.read(fills=True)

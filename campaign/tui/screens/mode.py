@@ -29,8 +29,11 @@ class ModeScreen(Screen[None]):
         """The mode's own widgets."""
 
     @abstractmethod
-    def read(self) -> None:
-        """Asks for all that is shown (see `Reading`); the ledger has changed, or is new."""
+    def read(self, *, fills: bool = False) -> None:
+        """Asks for all that is shown (see `Reading`); the ledger has changed, or is new.
+
+        It `fills` the screen where that is only now looked at.
+        """
 
     def compose(self) -> ComposeResult:
         yield CampaignLine()
@@ -52,9 +55,9 @@ class ModeScreen(Screen[None]):
 
     def on_screen_resume(self) -> None:
         if self._stale:
-            self._read()
+            self._read(fills=True)
 
-    def _read(self) -> None:
+    def _read(self, *, fills: bool = False) -> None:
         if app_of(self).workspace is not None:
             self._stale = False
-            self.read()
+            self.read(fills=fills)

@@ -39,10 +39,18 @@ class CampaignLine(KeyText):
     def _draw(self) -> None:
         if not self.is_mounted:
             return
+        self._entitle()
         modes = self._modes()
         room = self.size.width - cell_len(modes.plain) - 2
         left = cut(shown(" | ".join(self._parts())), room)
         self.write(Text.assemble(left, " " * max(2, room - cell_len(left) + 2), modes))
+
+    def _entitle(self) -> None:
+        app = app_of(self)
+        overview, name = app.overview, app.workspace.root.name if app.workspace else ""
+        if overview is not None:
+            state = "running" if overview.running else "NOT PUT BACK" if overview.left else ""
+            app.entitle(_name(overview, app.system) or name, state)
 
     def _modes(self) -> Text:
         """The modes, the one that is shown set apart."""

@@ -63,8 +63,7 @@ its own journal, restarts what ran a change, and verifies; a second time finds n
 
     def action_copy(self) -> None:
         """Copies what is left to do."""
-        self.app.copy_to_clipboard("\n".join([*self.lines(), "campaign recover"]))
-        self.notify("copied")
+        app_of(self).copy("\n".join([*self.lines(), "campaign recover"]))
 
 
 def _what(run: Run) -> str:

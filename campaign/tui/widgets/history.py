@@ -1,9 +1,11 @@
 """The frame around the list of all runs: its filter, its heads, how many there are."""
 
 from array import array
+from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from campaign.cli.text import shown
@@ -25,6 +27,8 @@ playbook:NAME  hypothesis:SLUG;  hypothesis:(none)  finds runs that speak to non
 to another to compare them. Home goes to the newest run, End to the oldest.
 """
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "to_rows", "Down", show=False)]
+
     def __init__(self) -> None:
         self.list = RunList()
         self.filter = Input(placeholder=HINT, id="history-filter", compact=True)
@@ -37,6 +41,10 @@ to another to compare them. Home goes to the newest run, End to the oldest.
     def on_mount(self) -> None:
         super().on_mount()
         self.filter.display = False
+
+    def action_to_rows(self) -> None:
+        """From the filter to what it has found."""
+        self.list.focus()
 
     def show(self, wanted: RunFilter, places: "array[int]", fetch: Fetch) -> None:
         """Shows the runs that a filter has found."""

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import Input
 
@@ -47,6 +49,8 @@ many trials of its runs failed, the rate with its 95% interval, and what its run
 valid runs; (0-9) is an interval in percent.
 """
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "to_rows", "Down", show=False)]
+
     class Focused(Message):
         """The cursor is on another hypothesis; `slug` None: on the runs that speak to none."""
 
@@ -62,6 +66,7 @@ valid runs; (0-9) is an interval in percent.
         self._currency = ""
         self._summed = False
         self._order = Order.ADDED
+        self._wanted = ""
 
     def compose(self) -> ComposeResult:
         yield self.filter
@@ -70,6 +75,10 @@ valid runs; (0-9) is an interval in percent.
     def on_mount(self) -> None:
         super().on_mount()
         self.filter.display = False
+
+    def action_to_rows(self) -> None:
+        """From the filter to what it has found."""
+        self.table.focus()
 
     @property
     def slug(self) -> str | None:
@@ -81,6 +90,11 @@ valid runs; (0-9) is an interval in percent.
         """Shows the hypotheses, in the order and with the filter that are set."""
         self._rows, self._summed = overview.hypotheses, overview.total is not None
         self._currency = overview.campaign.currency if overview.campaign else ""
+        self._fill()
+
+    def go_to(self, slug: str) -> None:
+        """Puts the cursor on a hypothesis, once it is there."""
+        self._wanted = slug
         self._fill()
 
     def next_order(self) -> None:
@@ -118,6 +132,9 @@ valid runs; (0-9) is an interval in percent.
         found = self._sorted([one for one in self._rows if self._passes(one)])
         top = top_of([_counts(one) for one in found])
         self.table.fill(_columns(top), [self._row(one, top) for one in found])
+        if self._wanted in [one.hypothesis for one in found]:
+            self.table.move_to_key(self._wanted)
+            self._wanted = ""
         self.entitle(self._title(len([one for one in found if one.standing])))
         self._fit(len(found))
         self.say("" if found or not self._rows else "Nothing fits the filter.  Esc shows all again")

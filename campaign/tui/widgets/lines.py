@@ -7,9 +7,11 @@ from typing import ClassVar
 from rich.console import Group, RenderableType
 from rich.segment import Segment
 from rich.text import Text
+from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.strip import Strip
 
+from campaign.tui.the_app import app_of
 from campaign.tui.widgets.sized import Sized
 
 
@@ -33,6 +35,13 @@ class Lines(Sized, can_focus=True):
     """A text that scrolls. It is rendered when it is shown, and when there is another width."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--line"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "scroll_up", "Up", show=False),
+        Binding("j", "scroll_down", "Down", show=False),
+        Binding("g", "scroll_home", "Start", show=False),
+        Binding("G", "scroll_end", "End", show=False),
+        Binding("Y", "copy", "Copy", show=False, tooltip="Copy all that stands here"),
+    ]
 
     def __init__(self, *, id: str, beside: int = 0) -> None:
         """`beside`: columns that are left free beside the scrollbar."""
@@ -51,6 +60,10 @@ class Lines(Sized, can_focus=True):
         """Shows what `parts` returns, one below the other; it may go by `columns`."""
         self._parts = parts
         self._draw()
+
+    def action_copy(self) -> None:
+        """Copies all that it says, also what is out of sight."""
+        app_of(self).copy("\n".join(line.text.rstrip() for line in self._lines))
 
     def fit(self) -> None:
         if self.columns != self._width:

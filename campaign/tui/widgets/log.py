@@ -15,6 +15,7 @@ from textual.strip import Strip
 
 from campaign.tui.colours import colour
 from campaign.tui.reading import Reading
+from campaign.tui.the_app import app_of
 from campaign.tui.widgets.sized import Sized
 from campaign.tui.window import Window, find
 
@@ -38,17 +39,10 @@ file, not only what is shown. Colours and control characters are left out.
         Binding("space", "toggle_follow", "Hold or follow", tooltip="Stay here, or follow the end"),
         Binding("end,G", "follow", "Follow", show=False),
         Binding("home,g", "top", "Start of the file", show=False),
-        # With priority, so that what is typed right after it is typed into the search.
-        Binding(
-            "slash",
-            "search",
-            "Search",
-            key_display="/",
-            priority=True,
-            tooltip="Search in the whole file",
-        ),
+        Binding("slash", "search", "Search", key_display="/", tooltip="Search in the whole file"),
         Binding("n", "next", "Next", show=False, tooltip="The next place further down"),
         Binding("N", "previous", "Previous", show=False, tooltip="The next place further up"),
+        Binding("Y", "copy", "Copy", show=False, tooltip="Copy the path of the file"),
         Binding("left", "shift(-1)", "Left", show=False),
         Binding("right", "shift(1)", "Right", show=False),
     ]
@@ -232,6 +226,11 @@ file, not only what is shown. Colours and control characters are left out.
     def _mark(self, at: int) -> None:
         self._hit, self._seeking, self.said = at, False, ""
         self.refresh()
+
+    def action_copy(self) -> None:
+        """Copies the path of the file."""
+        if self.path is not None:
+            app_of(self).copy(str(self.path))
 
     def action_shift(self, by: int) -> None:
         """Shows what is further right, or left."""

@@ -10,6 +10,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
+from campaign.tui.the_app import app_of
 from campaign.tui.widgets.sized import Sized
 
 _HEADS = 1
@@ -28,6 +29,7 @@ class Rows(Sized, can_focus=True):
         Binding("home,g", "move_to(0)", "First", show=False, tooltip="To the first row"),
         Binding("end,G", "move_to(-1)", "Last", show=False, tooltip="To the last row"),
         Binding("enter", "open", "Open", tooltip="Show it whole"),
+        Binding("Y", "copy", "Copy", show=False, tooltip="Copy the name in this row"),
     ]
 
     class _Told(Message):
@@ -59,6 +61,11 @@ class Rows(Sized, can_focus=True):
     @abstractmethod
     def count(self) -> int:
         """How many rows there are."""
+
+    @property
+    @abstractmethod
+    def named(self) -> str:
+        """What the row under the cursor is called; empty where there is none."""
 
     @abstractmethod
     def heads(self, width: int) -> str:
@@ -137,6 +144,11 @@ class Rows(Sized, can_focus=True):
         """Opens the row under the cursor."""
         if self.count:
             self.post_message(self.Opened(self))
+
+    def action_copy(self) -> None:
+        """Copies what the row under the cursor is called."""
+        if self.named:
+            app_of(self).copy(self.named)
 
     def on_click(self, event: events.Click) -> None:
         index = self.scroll_offset.y + event.y - _HEADS

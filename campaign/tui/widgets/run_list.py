@@ -41,6 +41,10 @@ class RunList(Rows):
         return self._known.get(self.place) if self.place is not None else None
 
     @property
+    def named(self) -> str:
+        return self.run.run.id if self.run is not None else ""
+
+    @property
     def count(self) -> int:
         return len(self.places)
 
@@ -86,7 +90,7 @@ class RunList(Rows):
         if self._fetch is None:
             return
         if missing := self._missing(self._near(0)):
-            self._read.ask(partial(self._fetch, missing))
+            self._read.ask(partial(self._fetch, missing), fills=self.run is None)
         elif self._missing(self._near(1)):
             self._read.ask(partial(self._fetch, self._missing(self._near(height))))
         elif ends := self._missing(self.places[:height] + self.places[-height:]):

@@ -54,6 +54,10 @@ class Table(Rows):
         return self._filled[self.cursor].key if self.cursor < self.count else None
 
     @property
+    def named(self) -> str:
+        return self.focused_key or ""
+
+    @property
     def count(self) -> int:
         return len(self._filled)
 
@@ -69,6 +73,10 @@ class Table(Rows):
         self.cursor = keys.index(before) if before in keys else 0
         self.redraw()
         self.keep_in_sight()
+
+    def move_to_key(self, key: str) -> None:
+        """Puts the cursor on the row that stands for `key`."""
+        self.move_cursor([row.key for row in self._filled].index(key))
 
     def heads(self, width: int) -> str:
         cells = (self._cell(one, self._columns[one].head) for one in self._places(width))
