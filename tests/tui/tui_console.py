@@ -78,11 +78,15 @@ class Console:
                     break
 
     def type(self, keys: str) -> None:
-        self._since = len(self.text)
+        self.forget()
         os.write(self._master, keys.encode())
 
+    def forget(self) -> None:
+        """From now on only what it writes anew is looked at."""
+        self._since = len(self.text)
+
     def shows(self, text: str) -> None:
-        """Waits until it has written `text`, since something was typed last."""
+        """Waits until it has written `text` since something was typed, or it was told to forget."""
         await_that(
             lambda: text in self.text[self._since :],
             lambda: f"no {text!r} in {self.text[-3000:]!r}",
