@@ -1,12 +1,16 @@
 """However the terminal UI ends while its run goes on: everything is put back, and it says so."""
 
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 
 import pytest
 from toy import Toy
 from tui_console import LONG, Console, await_that
+
+FOCUSED = r"\x1b\[1;7;[\d;]*m Abort, put back, quit"
+"""The button with the focus: it is drawn again and again, and reversed once it has it."""
 
 Tree = dict[str, tuple[str, int, int]]
 
@@ -75,7 +79,7 @@ def test_quitting_asks_and_shows_how_all_is_put_back(
     running.type("q")
     running.shows("Abort, put back, quit")
     running.type("\t")
-    running.shows("Abort, put back, quit")
+    await_that(lambda: re.search(FOCUSED, running.anew), lambda: running.anew[-3000:])
     running.type("\r")
     running.shows("undo: correct the rule")
     assert running.end() == 130

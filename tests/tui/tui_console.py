@@ -85,10 +85,15 @@ class Console:
         """From now on only what it writes anew is looked at."""
         self._since = len(self.text)
 
+    @property
+    def anew(self) -> str:
+        """What it has written since something was typed, or it was told to forget."""
+        return self.text[self._since :]
+
     def shows(self, text: str) -> None:
-        """Waits until it has written `text` since something was typed, or it was told to forget."""
+        """Waits until it has written `text` anew."""
         await_that(
-            lambda: text in self.text[self._since :],
+            lambda: text in self.anew,
             lambda: f"no {text!r} in {self.text[-3000:]!r}",
         )
 
