@@ -25,7 +25,7 @@ def test_it_is_suspended_and_draws_itself_again(toy: Toy) -> None:
         console.type("\x1a")
         await_that(lambda: state_of(console.pid) == "T", lambda: state_of(console.pid))
         console.shows("\x1b[23;2t")
-        console.text = ""
+        console.type("")
         os.kill(console.pid, signal.SIGCONT)
         console.shows("rule")
         console.shows("\x1b]2;campaign toy\x07")
