@@ -30,7 +30,7 @@ class Redactor:
 
     def stream(self) -> "RedactedStream":
         """A filter for one stream of bytes."""
-        return RedactedStream([value.encode() for value in self._values])
+        return RedactedStream([value.encode("utf-8", "surrogateescape") for value in self._values])
 
 
 class RedactedStream:

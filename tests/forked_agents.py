@@ -5,6 +5,7 @@ given all that an exec would give them: a session, descriptors, an environment, 
 tests/agent and tests/hosts, and every command that runs in a process of its own, start real ones.
 """
 
+import contextlib
 import gc
 import importlib
 import os
@@ -15,6 +16,7 @@ import sys
 import traceback
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from playbooks.agent import clock
@@ -75,11 +77,10 @@ def _become(
 
 def _close_all_but(kept: Collection[int]) -> None:
     """The parent waits for the end of one of them: it takes that for the exec."""
-    low = 3
-    for fd in sorted(kept):
-        os.closerange(low, fd)
-        low = fd + 1
-    os.closerange(low, os.sysconf("SC_OPEN_MAX"))
+    for fd in [int(one.name) for one in Path("/proc/self/fd").iterdir()]:
+        if fd > 2 and fd not in kept:
+            with contextlib.suppress(OSError):  # the one that the folder was read with is gone
+                os.close(fd)
 
 
 def _forget_signals() -> None:

@@ -1,6 +1,7 @@
 """What restart cycles cost and how runs end, as the ledger books it."""
 
 import json
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -94,6 +95,18 @@ class Books(Struct, frozen=True):
             for lived in restored.cycles:
                 outcome = "failed" if lived.healthy_at is None else "healthy"
                 self.cycle(boot, run, lived, outcome)
+
+    def note_back(self, run: str, at_base: Collection[tuple[str, str]], at: float) -> None:
+        """Those of a run's files that are what they were, each with its host, also where not all
+
+        could be put back.
+        """
+        with Ledger.open(self.recorder.path) as ledger:
+            edits = [one for one in ledger.edits(run) if one.put_back_at is None]
+        with self.recorder.transaction():
+            for edit in edits:
+                if (edit.host, edit.path) in at_base:
+                    self.recorder.update(records.Edit, edit.id, put_back_at=at)
 
     def close_run(
         self,

@@ -39,7 +39,8 @@ _REDIAL_EVERY_S = 0.5
 class Restored(Struct, frozen=True):
     """What the way back did: paths restored, cycles lived, and what is left for a person to do.
 
-    `undone` are the commands whose effect was taken back. What hosts did by themselves before, once
+    `undone` are the commands whose effect was taken back, `at_base` the files that are what they
+    were, each with its host. What hosts did by themselves before, once
     the lease was over, is in it; `lapses` says so.
     """
 
@@ -48,6 +49,7 @@ class Restored(Struct, frozen=True):
     remaining: tuple[str, ...] = ()
     lapses: tuple[HostLapse, ...] = ()
     undone: tuple[str, ...] = ()
+    at_base: tuple[tuple[str, str], ...] = ()
 
     @property
     def dirty(self) -> bool:
@@ -61,6 +63,7 @@ class _Way(Struct):
     answered: bool = False
     paths: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
+    at_base: list[tuple[str, str]] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)
     services: tuple[Service, ...] = ()
     groups: Groups = ()
@@ -91,6 +94,7 @@ def put_back(hosts: Hosts, watch: Watch | None = None, absent: Collection[str] =
         tuple(text for way in ways for text in way.remaining),
         lapses,
         tuple(command for way in ways for command in way.undone),
+        tuple(file for way in ways for file in way.at_base),
     )
 
 
@@ -135,6 +139,7 @@ def _restore(way: _Way, hosts: Hosts, watch: Watch) -> None:
         way.lapses = before.lapses
         result = undoing.result = with_lapses(host.put_back(), way.lapses)
     way.paths += result.restored
+    way.at_base += [(way.name, path) for path in (*result.restored, *result.intact)]
     way.undone += [shlex.join(one.do) for one in before.commands if one.id in result.undone]
     specs = host.journal().specs
     (services, way.groups), way.batches = from_specs(specs), batches_of(specs)

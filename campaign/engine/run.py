@@ -321,6 +321,8 @@ class _Walk:
             back = self._books.way_back(self._session.batch, len(self._plan.boots) - 1, started)
         self._books.charge_way_back(back, last.id, restored, started, self._session.clock())
         state = "dirty" if restored.dirty else "clean"
+        if restored.dirty:
+            self._books.note_back(last.id, restored.at_base, self._session.clock())
         for running in self._runs.values():
             if running.ended:
                 continue

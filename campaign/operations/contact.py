@@ -35,7 +35,9 @@ class Contact(Struct, frozen=True):
 
 
 def contact(workspace: Workspace) -> tuple[Contact, ...]:
-    """Asks every host; where one has put itself back, the ledger learns of it.
+    """Asks every host; where one has put itself back, the ledger learns of it, and from then on
+
+    it is told no more. One that is at it yet is told of again.
 
     Nothing comes of a campaign.yaml that is not valid.
     """
@@ -46,7 +48,8 @@ def contact(workspace: Workspace) -> tuple[Contact, ...]:
     with open_hosts(workspace, system, "status") as hosts:
         asked = {name: partial(_ask, name, hosts) for name in hosts.names()}
         found = tuple(by_name(asked).values())
-    if any(one.lapses for one in found):
+    lapses = [one.lapse for contacted in found for one in contacted.lapses]
+    if lapses and all(one.ended_at is not None for one in lapses):
         with (
             suppress(CampaignError),  # somebody works there, or does not answer any more
             open_hosts(workspace, system, "status") as hosts,
@@ -62,6 +65,6 @@ def _ask(name: str, hosts: Hosts) -> Contact:
         host = hosts.peek(name)
         journal, holder, stack = host.journal(), host.survey().holder, host.stack()
     except (CampaignError, HostError, HostLost) as error:
-        return Contact(name, error=str(error))
+        return Contact(name, error=str(error).removeprefix(f"host {name}: "))
     lapses = tuple(HostLapse(name, one) for one in journal.lapses)
     return Contact(name, holder, journal.outstanding, lapses, stack=stack)

@@ -1,7 +1,7 @@
 """recover: puts back what an interrupted run left, from the hosts' own journals."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -109,15 +109,7 @@ def recover(
     with reach.hosts as hosts:
         absent = _dial(hosts)
         found = _put_back(workspace, hosts, absent, accepted, run, watch)
-    unreached = tuple(Unreached(name, error) for name, error in absent.items())
-    done = Recovered(
-        found.restored if found.own is None else _both(found.restored, found.own),
-        note=reach.note,
-        accepted=found.accepted,
-        unreached=unreached,
-        stack=found.stack,
-        released=found.wanted.id if found.wanted and found.own and not found.own.dirty else "",
-    )
+    done = _recovered(found, absent, reach.note)
     if not is_there(workspace.ledger):
         return done
     try:
@@ -148,6 +140,18 @@ class _PutBack(Struct, frozen=True):
     silent: frozenset[str]
     wanted: KeptRun | None = None
     own: Restored | None = None
+
+
+def _recovered(found: _PutBack, absent: Mapping[str, CampaignError], note: str) -> Recovered:
+    """What the hosts have made of it; the ledger has still to be told."""
+    return Recovered(
+        found.restored if found.own is None else _both(found.restored, found.own),
+        note=note,
+        accepted=found.accepted,
+        unreached=tuple(Unreached(name, error) for name, error in absent.items()),
+        stack=found.stack,
+        released=found.wanted.id if found.wanted and found.own and not found.own.dirty else "",
+    )
 
 
 def _put_back(
@@ -187,6 +191,7 @@ def _both(first: Restored, later: Restored) -> Restored:
         later.remaining,
         (*first.lapses, *later.lapses),
         (*first.undone, *later.undone),
+        (*first.at_base, *later.at_base),
     )
 
 
@@ -275,6 +280,7 @@ def _close(
     unreached = (*_informed(done.unreached, edits), *_unnamed(edits, named, restored.paths))
     state = "dirty" if restored.dirty or unreached else "clean"
     for run in left:
+        books.note_back(run.id, restored.at_base, clock.now())
         if state == "dirty" or not note_staying(books, run, done.stack):
             at = run.ended_at or clock.now()
             books.close_run(run.id, run.status, state, at, run.error or "", back=clock.now())

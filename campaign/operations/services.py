@@ -1,8 +1,7 @@
 """services: the services outside of any run."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,8 +15,9 @@ from campaign.errors import CampaignError, Exit
 from campaign.operations.plan import open_hosts
 from campaign.workspace import Workspace
 from playbooks.hosts.connection import HostError
+from playbooks.hosts.host import Host
 from playbooks.hosts.processes import ServiceState
-from playbooks.hosts.specs import spec_of
+from playbooks.hosts.specs import UnitSpec, spec_of
 from playbooks.rollout import Batches, batches, expand
 from playbooks.services.specs import Groups
 from playbooks.system import CommandSpec, ProcessSpec, Service, System, SystemdSpec
@@ -40,7 +40,7 @@ class Listed(Struct, frozen=True):
 
 def listed(workspace: Workspace) -> tuple[Listed, ...]:
     """Every service's state. Errors: LoadError, CampaignError."""
-    system = workspace.load_system()
+    system = workspace.load_system(secrets=False)
     with open_hosts(workspace, system, "services") as hosts:
         hosts.look()
         found = [_listed(workspace, hosts, service) for service in system.services.values()]
@@ -77,20 +77,30 @@ def _listed(workspace: Workspace, hosts: Hosts, service: Service) -> Listed:
         state.pid if state.running else None,
         state.started_at if state.running else None,
         len(state.processes),
-        _log_of(hosts.machine(service.host).state_dir or workspace.host_state, service),
+        _log_of(workspace, hosts, service),
     )
 
 
-def _log_of(state_dir: Path, service: Service) -> str:
+def _log_of(workspace: Workspace, hosts: Hosts, service: Service) -> str:
     """Where a person finds its log: a path, or the command that shows it."""
+    state_dir = hosts.machine(service.host).state_dir or workspace.host_state
     folder = state_dir / "services" / service.name
     match service.manager:
-        case SystemdSpec(unit, user, log):
-            return log or f"journalctl {'--user-unit' if user else '--unit'}={unit}"
+        case SystemdSpec() as unit:
+            return unit.log or _journalctl(unit, hosts.peek(service.host))
         case CommandSpec(log=log):
             return log or str(folder / "commands.log")
         case ProcessSpec():
             return str(folder / "log")
+
+
+def _journalctl(unit: SystemdSpec, host: Host) -> str:
+    """The command that shows a unit's log."""
+    words = ["journalctl", f"{'--user-unit' if unit.user else '--unit'}={unit.unit}"]
+    with suppress(HostError):  # it is masked: what it said before is still there
+        namespace = host.unit_facts(UnitSpec("", unit.unit, unit.user)).namespace
+        words[1:1] = [f"--namespace={namespace}"] if namespace else []
+    return " ".join(words)
 
 
 def start(workspace: Workspace, names: Sequence[str]) -> tuple[str, ...]:
@@ -137,7 +147,7 @@ def _to_stop(system: System, hosts: Hosts, names: Sequence[str]) -> list[Service
 @contextmanager
 def _locked(workspace: Workspace) -> Iterator[tuple[System, Hosts]]:
     """The campaign's hosts under lock, with nothing outstanding on them."""
-    system = workspace.load_system()
+    system = workspace.load_system(secrets=False)
     with open_hosts(workspace, system, "services") as hosts:
         hosts.hold()
         refuse_outstanding(hosts)

@@ -18,6 +18,7 @@ FACTS = (
     "ExecStart",
     "WorkingDirectory",
     "StandardOutput",
+    "LogNamespace",
 )
 _OWN_FAILURES = {
     200: "200/CHDIR, its WorkingDirectory= cannot be entered",
@@ -199,6 +200,7 @@ def facts_of(shown: Dict[str, str]) -> Dict[str, Any]:
         "exec": shown["ExecStart"].splitlines(),
         "cwd": shown["WorkingDirectory"],
         "output": shown["StandardOutput"],
+        "namespace": shown["LogNamespace"],
     }
     words = " ".join(facts["exec"]).replace("argv[]=", "").split()
     called = [os.path.join(facts["cwd"].lstrip("!"), word) for word in words if "/" in word]

@@ -19,8 +19,8 @@ class UnitFacts(Struct, frozen=True):
     `exec` is what ExecStart= runs, each command's words joined by blanks, and `cwd` is where.
     `need_reload`: files of the unit were changed, and systemd has not read them again. `links`:
     where those of its paths lead that are links, or are reached through some. `output` is where
-    StandardOutput= has its log go, in systemd's word. `log_hidden`: the journal, where it is looked
-    for, is not ours to read.
+    StandardOutput= has its log go, in systemd's word, and `namespace` names a journal of its own.
+    `log_hidden`: the journal, where it is looked for, is not ours to read.
     """
 
     fragment: str
@@ -31,6 +31,7 @@ class UnitFacts(Struct, frozen=True):
     cwd: str
     links: Mapping[str, str] = field(default_factory=dict)
     output: str = ""
+    namespace: str = ""
     log_hidden: bool = False
 
     @property
@@ -54,5 +55,6 @@ class UnitFacts(Struct, frozen=True):
             cwd=facts["cwd"].removeprefix("!") or "/",
             links=facts["links"],
             output=facts["output"],
+            namespace=facts["namespace"],
             log_hidden=facts["log_hidden"],
         )

@@ -1,5 +1,6 @@
 """A secret's value is nowhere to be seen, and nowhere to be found."""
 
+import os
 from pathlib import Path
 
 from toy import Toy
@@ -66,6 +67,16 @@ def files(toy: Toy) -> list[Path]:
     return [*toy.root.glob("campaign.db*"), *(path for path in artifacts if path.is_file())]
 
 
+def test_a_secret_of_bytes_that_are_no_text(toy: Toy) -> None:
+    with (toy.root / "campaign.yaml").open("a", encoding="utf-8") as file:
+        file.write("secrets: {API_KEY: {env: API_KEY}}\n")
+    toy.playbook("leaky", LEAKY)
+    secret = os.fsdecode(b"\xff\xfe of bytes")
+    ran = toy.run("run", "leaky", "-y", API_KEY=secret)
+    assert ran.returncode == 0, ran.stderr
+    assert not any(b"\xff\xfe of" in path.read_bytes() for path in files(toy))
+
+
 def test_a_secret_that_is_not_set_is_told_by_its_name(toy: Toy) -> None:
     config = toy.root / "campaign.yaml"
     text = config.read_text("utf-8") + "secrets: {API_KEY: {env: NO_SUCH_VARIABLE}}\n"
@@ -74,3 +85,5 @@ def test_a_secret_that_is_not_set_is_told_by_its_name(toy: Toy) -> None:
     assert checked.returncode == 2
     assert "NO_SUCH_VARIABLE" in checked.stderr
     assert toy.run("status").returncode == 6  # the ledger alone is asked, and there is none
+    for words in (("services", "start"), ("services", "list"), ("recover",)):
+        assert toy.run(*words).returncode == 0  # they give none to anyone

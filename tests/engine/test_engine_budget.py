@@ -18,6 +18,9 @@ def counts(stage: Stage) -> list[tuple[str, str, int]]:
 
 
 def test_time_that_runs_out_ends_the_trials_and_what_there_was_counts(stage: Stage) -> None:
+    """Each trial fails, so that a baseline of few has failed, too."""
+    stage.edit("src/app.py", "number % 5 == 0", "number > 0")
+    stage.up_again()
     stage.edit("campaign.yaml", "cost:", "budget: {time: 3s}\ncost:")
     done = stage.run("run", "baseline", "fix", "-y", "--json", "--var", LONG)
     assert done.code == 6, done.err

@@ -63,6 +63,24 @@ def test_the_ledger_learns_of_it_at_the_next_contact(stage: Stage, contact: str)
     check_as_before(stage, restarts=3 if contact == "run" else 2)
 
 
+def test_a_host_that_is_at_it_yet_is_told_of_again_when_it_is_through(stage: Stage) -> None:
+    lease(stage, "4s")
+    gate = stage.root / "go"
+    gate.touch()
+    check = f"{{command: [test, -e, {gate}], timeout: 60s}}"
+    stage.edit("campaign.yaml", "settle: 20ms}]", f"settle: 20ms}}, {check}]")
+    running = trying(stage)
+    gate.unlink()
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    await_that(lambda: "host here began to put itself" in stage.run("status").out, "its beginning")
+    gate.touch()
+    await_lapse(stage)
+    assert "host here put itself back at 20" in stage.run("status").out
+    assert "host here" not in stage.run("status").out
+    check_as_before(stage, restarts=2)
+
+
 def test_asleep_beyond_the_lease(stage: Stage) -> None:
     """The run ends with its reason when the laptop wakes, and nothing is done twice."""
     lease(stage, "4s")

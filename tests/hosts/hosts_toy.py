@@ -80,10 +80,11 @@ Host {machine.name}
 
 # While `fatal` is there, whoever dialled does not outlive the connection to learn of its end.
 RELAY = """\
-import os, select, signal, socket, sys
-from pathlib import Path
+import os, select, sys
+from _socket import socket
 
-line = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+line = socket()
+line.connect((sys.argv[1], int(sys.argv[2])))
 ways = {
     line: (line.recv, lambda data: os.write(1, data)),
     0: (lambda size: os.read(0, size), line.sendall),
@@ -100,8 +101,8 @@ while ended is None:
             ended = source
             break
         write(data)
-if ended is line and Path(__file__).with_name("fatal").exists():
-    os.kill(os.getppid(), signal.SIGKILL)
+if ended is line and os.path.exists(os.path.join(os.path.dirname(__file__), "fatal")):
+    os.kill(os.getppid(), 9)
 """
 
 

@@ -239,6 +239,10 @@ def test_a_log_that_is_not_in_the_journal(ward: Ward) -> None:
     config.write_text(config.read_text().replace(f"systemd: {ward.service}", named))
     assert "svc log" not in ward.looked(0)
     assert log in ward.toy.run("services", "list").stdout
+    ward.unit("LogNamespace=own\nExecStart=/bin/sleep 600\n")
+    ward.campaign()
+    shown = f"journalctl --namespace=own --unit={ward.service}"
+    assert shown in ward.toy.run("services", "list").stdout
 
 
 def test_who_wins_for_a_variable(ward: Ward) -> None:

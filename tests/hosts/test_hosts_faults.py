@@ -351,6 +351,10 @@ class TestUnreachable:
         assert note.read_text() == "old\n"
         assert f"restored {note}" in recovered.stdout
         assert f"outstanding there: /srv/{far.unit}/src/rule.py; run " in recovered.stdout
+        assert "! host there: root@" in far.run("status").stdout
+        shown = far.run("runs", "show", "both").stdout
+        assert f"here:{note}  put back" in shown
+        assert f"there:/srv/{far.unit}/src/rule.py  NOT put back" in shown
         _know(far, far.machine.host_key)
         far.check_recovers(before)
         _know(far, OTHER_KEY)

@@ -356,3 +356,21 @@ def test_a_run_of_ours_that_was_over_before_it_was_seen_is_shown(
         await shows(pilot, "✓ completed", "quick-", "not weighed, with", "runs: F5")
 
     drive(told.recorder.path.parent, script)
+
+
+def test_fields_of_a_playbook_stay_while_its_name_is_typed(known: Toy) -> None:
+    async def script(app: CampaignApp, pilot: Pilot[int]) -> None:
+        await choose(pilot, "fi")
+        (field,) = app.screen.query(".variable")
+        await pilot.press("x")
+        await shows(pilot, "campaign run fix")
+        await pilot.pause()
+        assert list(app.screen.query(".variable")) == [field]
+        await pilot.press("y")
+        await shows(pilot, "No playbook has that")
+        assert not app.screen.query(".variable")
+        await pilot.press("backspace")
+        await shows(pilot, "Does it fail with the rule corrected?", "campaign run fix")
+        await until(pilot, lambda: app.screen.query(".variable"))
+
+    drive(known.root, script)

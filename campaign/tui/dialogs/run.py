@@ -71,6 +71,7 @@ the hosts until they are put back by the run's name.
         self._list = OptionList(id="playbooks", markup=False)
         self._about = Static("Reading the playbooks ...", markup=False, id="about")
         self._fields = VerticalScroll(classes="fields", can_focus=False)
+        self._fields_of: Offered | None = None
         self._command = Static("", markup=False, classes="command")
         self._wrong = Static("", markup=False, classes="wrong")
         self._attempt: Attempt | None = None
@@ -124,6 +125,7 @@ the hosts until they are put back by the run's name.
         if not found:
             self._about.update("No playbook has that in its name, question or hypothesis.")
             self._fields.remove_children()
+            self._fields_of = None
             self._say_command()
 
     @on(OptionList.OptionHighlighted, "#playbooks")
@@ -133,6 +135,19 @@ the hosts until they are put back by the run's name.
             return
         if one.name != self._planning:
             self._begin_anew()
+        if one is not self._fields_of:
+            await self._describe(one)
+        self._say_command()
+
+    @property
+    def _chosen(self) -> Offered | None:
+        """The playbook under the cursor."""
+        at = self._list.highlighted_option
+        return self._offered.get(at.id or "") if at is not None else None
+
+    async def _describe(self, one: Offered) -> None:
+        """Says what it is, and has its variables to be typed."""
+        self._fields_of = one
         self._about.update(self._described(one))
         await self._fields.remove_children()
         given = one.playbook.vars if one.playbook else {}
@@ -141,13 +156,6 @@ the hosts until they are put back by the run's name.
             Field(name, _Variable(one.name, name, typed.get(name, value)))
             for name, value in given.items()
         )
-        self._say_command()
-
-    @property
-    def _chosen(self) -> Offered | None:
-        """The playbook under the cursor."""
-        at = self._list.highlighted_option
-        return self._offered.get(at.id or "") if at is not None else None
 
     def _described(self, one: Offered) -> Text:
         if one.playbook is None:
