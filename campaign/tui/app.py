@@ -269,7 +269,7 @@ class CampaignApp(TheApp):
     def _recovered(self, found: "Recovery") -> None:
         """Says what was put back; ends the app where it waits for that."""
         self.recovering, self.outstanding = False, found.remaining
-        if not self._ending.recovery_ended(found.exit):
+        if not self._ending.recovery_ended(found.exit, found.text):
             self.push_screen(TextDialog("campaign recover", found.text, by_itself=True))
 
     def _cannot_read(self, why: str) -> None:
@@ -310,11 +310,11 @@ class CampaignApp(TheApp):
 
     def _run_ended(self, code: int) -> None:
         """Shows the last words of the run that was started here; ends the app where it waits."""
-        if self._ending.run_ended(code):
-            return
-        self.read_again()
         words = f"killed by signal {-code}" if code < 0 else ENDS.get(code, f"ended with {code}")
         heading = f"{self.runner.command}: {words}"
+        if self._ending.run_ended(code, f"{heading}\n{self.runner.last_words()}"):
+            return
+        self.read_again()
         if code in _AS_WANTED:
             self.notify(heading, title="", markup=False)
         else:

@@ -4,6 +4,7 @@ import asyncio
 import signal
 
 from msgspec import Struct
+from rich.text import Text
 
 from campaign.errors import Exit
 from campaign.tui.dialogs.quit import QuitDialog
@@ -18,7 +19,8 @@ class Ending(Struct):
     """Ends `app`, at once or when its run or its recovery has ended.
 
     Where that is waited for, `waiting`, the exit code is the run's; that of a recovery is DIRTY
-    where something could not be put back, and says else what asked for the end.
+    where something could not be put back, and says else what asked for the end. The terminal keeps
+    what was put back.
     """
 
     app: TheApp
@@ -35,8 +37,7 @@ class Ending(Struct):
 
     def _look(self) -> None:
         """A terminal that does not control the session vanishes without a signal."""
-        driver = self.app._driver
-        if not self._hung_up and isinstance(driver, TerminalDriver) and driver.is_gone:
+        if not self._hung_up and not self._has_terminal:
             self._signalled(signal.SIGHUP)
 
     def quit(self) -> None:
@@ -51,18 +52,23 @@ class Ending(Struct):
         else:
             app.exit(0)
 
-    def run_ended(self, code: int) -> bool:
-        """Whether the end of a run, with exit code `code`, is the app's."""
-        return self._ended(code)
+    def run_ended(self, code: int, told: str) -> bool:
+        """Whether the end of a run, with exit code `code`, is the app's: it leaves `told` then."""
+        return self._ended(code, told)
 
-    def recovery_ended(self, code: Exit) -> bool:
-        """Whether the end of a recovery, with exit code `code`, is the app's."""
-        return self._ended(self._asked if self._asked and code is not Exit.DIRTY else code)
+    def recovery_ended(self, code: Exit, told: str) -> bool:
+        """Whether the end of a recovery, with exit code `code`, is the app's; `told` as above."""
+        return self._ended(self._asked if self._asked and code is not Exit.DIRTY else code, told)
 
-    def _ended(self, code: int) -> bool:
+    def _ended(self, code: int, told: str) -> bool:
         if self.waiting:
-            self.app.exit(code)
+            self.app.exit(code, message=Text(told) if self._has_terminal else None)
         return self.waiting
+
+    @property
+    def _has_terminal(self) -> bool:
+        driver = self.app._driver
+        return not (self._hung_up or (isinstance(driver, TerminalDriver) and driver.is_gone))
 
     def _run_chosen(self, end: bool | None) -> None:
         if end and self.app.runner.busy:

@@ -12,6 +12,9 @@ from tui_console import LONG, Console, await_that
 FOCUSED = r"\x1b\[1;7;[\d;]*m Abort, put back, quit"
 """The button with the focus: it is drawn again and again, and reversed once it has it."""
 
+SCREEN_BACK = "\x1b[?1049l"
+"""The terminal shows again what it showed before."""
+
 Tree = dict[str, tuple[str, int, int]]
 
 
@@ -69,7 +72,7 @@ def test_a_terminal_that_vanishes_without_a_signal(toy: Toy, before: Tree) -> No
         assert console.end() == 129
 
 
-def test_quitting_asks_and_shows_how_all_is_put_back(
+def test_quitting_asks_and_leaves_behind_how_all_was_put_back(
     toy: Toy, before: Tree, running: Console
 ) -> None:
     running.type("q")
@@ -81,6 +84,8 @@ def test_quitting_asks_and_shows_how_all_is_put_back(
     running.type("\t")
     await_that(lambda: re.search(FOCUSED, running.anew), lambda: running.anew[-3000:])
     running.type("\r")
-    running.shows("undo: correct the rule")
     assert running.end() == 130
+    left = running.text.rpartition(SCREEN_BACK)[2]
+    assert "campaign run long --yes: stopped; everything was put back" in left
+    assert "undo: correct the rule  ok" in left
     check_put_back(toy, running, before)
