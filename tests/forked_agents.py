@@ -2,7 +2,8 @@
 
 They are forked from the process that starts them, which has their code loaded already, and are
 given all that an exec would give them: a session, descriptors, an environment, signals, arguments.
-tests/agent and tests/hosts, and every command that runs in a process of its own, start real ones.
+A process with several threads starts real ones: another thread may hold a lock of the C library,
+which no fork lets go. So do tests/agent, tests/hosts and every command in a process of its own.
 """
 
 import contextlib
@@ -13,6 +14,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -30,7 +32,7 @@ class Popen(subprocess.Popen[Any]):
 
     def __init__(self, args: Any, **options: Any) -> None:
         module = _module(args)
-        if module is not None:
+        if module is not None and threading.active_count() == 1:
             options["preexec_fn"] = partial(
                 _become, module, args[5:], options.get("env"), options.get("pass_fds", ())
             )

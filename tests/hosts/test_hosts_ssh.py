@@ -243,13 +243,14 @@ def test_host_that_falls_silent(
     alpha: Machine, reach: Reach, open_host: OpenHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No reset and no end of file comes, here or there: as with a cable pulled."""
-    monkeypatch.setattr("playbooks.hosts.ssh.KEEPALIVE_S", 0.2)
+    monkeypatch.setattr("playbooks.hosts.ssh.KEEPALIVE_S", 2.0)
     target = reach("alpha", user="ops", sudo=True)
     host = open_host(target)
     serving = [str(pid) for pid in serving_sshd(alpha, host.greeting.pid)]
     alpha.run("kill", "-STOP", *serving)
     with pytest.raises(HostLost, match="nothing came back"):
         host.clock()
+    monkeypatch.undo()
     again = open_host(target, run="again", replaces=host.greeting.pid)
     assert host.greeting.pid not in alpha.processes("python3")
     assert again.clock() > 0
@@ -267,9 +268,9 @@ def test_only_our_own_agent_is_replaced(reach: Reach, open_host: OpenHost) -> No
 def test_quiet_host_is_not_given_up(
     reach: Reach, open_host: OpenHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("playbooks.hosts.ssh.KEEPALIVE_S", 0.05)
+    monkeypatch.setattr("playbooks.hosts.ssh.KEEPALIVE_S", 2.0)
     host = open_host(reach("alpha"), lock=False)
-    ended = host.spawn(["/bin/sleep", "1"], cwd="/", timeout_s=20, sink=lambda *_: None)
+    ended = host.spawn(["/bin/sleep", "5"], cwd="/", timeout_s=60, sink=lambda *_: None)
     assert ended.code == 0
 
 

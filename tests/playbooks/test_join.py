@@ -60,7 +60,7 @@ def test_rooms_of_two_services() -> None:
     found = joined.comparison
     assert (found.matched, found.mismatched) == ({"1"}, {"2"})
     assert (found.left_only, found.right_only, found.duplicate) == ({"3"}, {"4"}, frozenset())
-    assert (found.counts.joined, found.counts.total, found.coverage) == (2, 4, 0.5)
+    assert (found.counts.joined, found.counts.total, found.counts.coverage) == (2, 4, 0.5)
     assert [one.state for one in joined.odd] == [
         State.MISMATCHED,
         State.LEFT_ONLY,
