@@ -12,7 +12,20 @@ def boot_clock() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-_ORIGIN = time.time() - boot_clock()
+def _origin() -> float:
+    """When the machine was booted, by its clock: of some readings that which took the least time.
+
+    Whatever else runs may come between the two clocks of one reading, and processes that read them
+    milliseconds apart would not agree in what order they did things.
+    """
+    readings = []
+    for _ in range(5):
+        before, told, after = boot_clock(), time.time(), boot_clock()
+        readings.append((after - before, told - (before + after) / 2))
+    return min(readings)[1]
+
+
+_ORIGIN = _origin()
 
 
 def now() -> float:
